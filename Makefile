@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint audit bench docs clean
 
 demo: $(READY)
 	$(BIN)/populace run norms --model embedded --seed 1
@@ -18,6 +18,9 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+audit: $(READY)
+	POPULACE_AUDIT=1 $(BIN)/python -m pytest -n 0 -m audit
 
 bench: $(READY)
 	$(BIN)/populace models --fetch

@@ -494,7 +494,7 @@ def test_a_scale_to_ten_is_shown_in_numbers() -> None:
     ("line", "message"),
     [
         ("self.people.helped", 'a column is read with brackets, not as people.helped. Write: people["helped"]'),
-        ("self.people.hlped", "people have no attribute 'hlped'. Did you mean 'helped'?"),
+        ("self.people.hlped", "people have no attribute 'hlped'. Did you mean people[\"helped\"]?"),
         ("self.people.helped = 'yes'", 'people.helped = … would not change a column. Write: self.people["helped"] = …'),
         ("self.people.groupby('helped')", "people have no 'groupby'; their table has. "
             "Write people.frame.to_pandas().groupby; it is a table of Polars."),

@@ -1,165 +1,33 @@
-"""Two thousand changes of run folders, experiments, designs and dumps: reading them runs nothing and breaks nothing."""
+"""Changes of run folders, experiments, designs and dumps: reading them runs nothing and breaks nothing.
+
+`make test` gives each of 1,000 changes to one of the commands that read what was changed, in turn. `make audit` gives
+each of 2,000 to all of them, and writes how they end to `build/audit/received-files.md`.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
+import datetime
 import os
 import random
-import shutil
-import signal
 import sys
 import time
-import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
-import click
 import pytest
 
-from populace import simulate
-from populace.base.errors import PopulaceError
-from populace.cli import cli
-from populace.experiments import Experiment
 from populace.runs import charts
-from populace.scenarios.forum import Forum
-from populace.scenarios.norms import Norms
-from support.forums import SMALL
+from support.audit import IN_FULL
 from support.mutations import mutate
+from support.received import FILE_COMMANDS, Received, outcome
 
-COUNT = int(os.environ.get("POPULACE_MUTATIONS", "2000"))
-SECONDS, BLOCKED_SECONDS = 5, 20
-"""How long a command may compute, and how long it may wait; a busy machine makes it wait."""
-CANARY = "import pathlib\npathlib.Path({!r}).write_text('ran')\ndef f(*a): pathlib.Path({!r}).write_text('called')\n"
-
-RUN_COMMANDS = [
-    ("list",),
-    ("show", "RUN"),
-    ("show", "RUN", "--json"),
-    ("show", "RUN", "--step", "1"),
-    ("show", "RUN", "--person", "0"),
-    ("why", "RUN", "--step", "1", "--person", "0"),
-    ("compare", "RUN", "OTHER"),
-    ("export", "RUN", "OUT"),
-    ("export", "RUN", "OUT", "--to", "sqlite"),
-    ("report", "RUN", "--to", "OUT"),
-    ("replay", "RUN", "--verify"),
-    ("feedback", "RUN"),
-]
-FORUM_COMMANDS = [
-    ("show", "RUN", "--thread", "1"),
-    ("digest", "RUN", "--embedder", "hashing:16"),
-    ("export", "RUN", "OUT", "--to", "html"),
-    ("discern", "RUN", "--real", "REAL", "--report"),
-]
-EXPERIMENT_COMMANDS = [("report", "EXPERIMENT", "--to", "OUT"), ("experiment", "--list")]
-FILE_COMMANDS = {
-    "study.yaml": [("experiment", "FILE", "--dry-run")],
-    "hives.yaml": [("run", "forum", "--design", "FILE", "--model", "scripted:none")],
-    "real.jsonl": [("discern", "FORUM", "--real", "FILE", "--report")],
-    "comments.jsonl": [("discern", "FORUM", "--real", "SUBMISSIONS", "--comments", "FILE", "--report")],
-    "submissions.jsonl": [("discern", "FORUM", "--real", "FILE", "--comments", "COMMENTS", "--report")],
-    "real.csv": [("discern", "FORUM", "--real", "FILE", "--report")],
-}
-
-
-class Hang(BaseException):
-    """A command that took too long."""
-
-
-class Received:
-    """A folder with runs, an experiment and files, all of which may be changed."""
-
-    def __init__(self, home: Path) -> None:
-        self.home, self.place, self.outside = home, home / "workspace", home / "outside"
-        self.outside.mkdir(parents=True)
-        (self.outside / "target").write_text('{"a": 1}')
-        self.ran = home / "ran"
-        code = CANARY.format(str(self.ran), str(self.ran))
-        for name in ("canary_file.py", "canary_module.py"):
-            (home / name).write_text(code)
-        self.canaries = [
-            f"{home}/canary_file.py:X", f"{home}/canary_file.py", "canary_module:f", "scripted:canary_module:f",
-            "canary_module:X",
-        ]  # fmt: skip
-        small = {**SMALL, "posts": 3, "people": 6, "replies": 2}
-        run = simulate(Norms(workers=3, days=2), model="scripted:uniform", seed=1, workspace=self.place)
-        fork = run.fork(2, seed=2)
-        forum = simulate(Forum(design=small), model="scripted:cast", seed=1, workspace=self.place)
-        self.run, self.fork, self.forum = run.name, fork.name, forum.name
-        settings: dict[str, Any] = {
-            "name": "study", "scenario": "norms", "factors": {"initial_share": [0.2, 0.8]},
-            "parameters": {"workers": 3, "days": 1}, "model": "scripted:uniform", "replicates": 2,
-            "outcomes": ["share_blue"],
-        }  # fmt: skip
-        self.experiment = Experiment(**settings).run(workspace=self.place, workers=1, check=False).name
-        files = home / "files"
-        files.mkdir()
-        lines = [f"{name}: {json.dumps(value)}" for name, value in settings.items()]
-        (files / "study.yaml").write_text("\n".join(lines))
-        (files / "hives.yaml").write_text("\n".join(f"{name}: {json.dumps(value)}" for name, value in small.items()))
-        posts = [
-            {"author": "a", "text": "Where do you keep your bees?"},
-            {"author": "b", "text": "On the roof.", "parent": 0},
-        ]
-        (files / "real.jsonl").write_text(json.dumps({"community": "Hives", "title": "Bees", "posts": posts}) + "\n")
-        submission = {"id": "s1", "subreddit": "Hives", "author": "a", "title": "Bees", "selftext": "Where?"}
-        (files / "submissions.jsonl").write_text(json.dumps(submission) + "\n")
-        comment = {
-            "id": "c1",
-            "link_id": "t3_s1",
-            "parent_id": "t3_s1",
-            "author": "b",
-            "body": "There.",
-            "created_utc": 1,
-        }
-        (files / "comments.jsonl").write_text(json.dumps(comment) + "\n")
-        (files / "real.csv").write_text(
-            "community,thread,post,parent,author,text,title\nr/Hives,1,1,,a,Where?,Bees\nr/Hives,1,2,1,b,There.,\n"
-        )
-        self.files = files
-        self.before = self.state()
-
-    def targets(self) -> list[tuple[list[Path], list[tuple[str, ...]], dict[str, str]]]:
-        """What is changed, with the commands that read it."""
-        runs = self.place / "runs"
-        folders = {
-            name: sorted(p for p in (runs / name).rglob("*") if p.is_file())
-            for name in (self.run, self.fork, self.forum)
-        }
-        experiment = sorted(p for p in (self.place / "experiments").rglob("*") if p.is_file())
-        loose: list[Any] = [
-            ([self.files / name], commands, {"FILE": str(self.files / name)})
-            for name, commands in FILE_COMMANDS.items()
-        ]
-        return [
-            (folders[self.run], RUN_COMMANDS, {"RUN": self.run, "OTHER": self.fork}),
-            (folders[self.run], RUN_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
-            (folders[self.fork], RUN_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
-            (folders[self.forum], [*RUN_COMMANDS, *FORUM_COMMANDS], {"RUN": self.forum, "OTHER": self.run}),
-            (experiment, EXPERIMENT_COMMANDS, {"EXPERIMENT": self.experiment}),
-            *loose,
-        ]
-
-    def state(self) -> dict[str, bytes]:
-        """Everything beside the workspace and the files."""
-        own = {"workspace", "out", "files", "__pycache__"}
-        return {
-            str(path.relative_to(self.home)): path.read_bytes() if path.is_file() else b""
-            for entry in self.home.iterdir() if entry.name not in own
-            for path in [entry, *entry.rglob("*")]
-        }  # fmt: skip
-
-    def words(self, command: tuple[str, ...], names: dict[str, str], out: Path) -> list[str]:
-        known = {
-            "OUT": str(out), "FORUM": self.forum, "REAL": str(self.files / "real.jsonl"),
-            "SUBMISSIONS": str(self.files / "submissions.jsonl"), "COMMENTS": str(self.files / "comments.jsonl"), **names,
-        }  # fmt: skip
-        return [*(known.get(word, word) for word in command), "--workspace", str(self.place)]
+COUNT = 1000
+AUDIT_SEEDS = range(*map(int, os.environ.get("POPULACE_AUDIT_SEEDS", "0:2000").split(":")))
+"""The changes of an audit; a part of them may be named."""
+WEIGHTS = [4, 2, 3, 4, 3, *[1] * len(FILE_COMMANDS)]
+TABLE = Path(__file__).parents[1] / "build" / "audit" / "received-files.md"
 
 
 @pytest.fixture(scope="module")
@@ -173,63 +41,31 @@ def received(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Received]:
         yield Received(home)
 
 
-def outcome(words: list[str]) -> str:
-    """How a command ends: `done`, the code of its error, or what must not happen."""
-
-    def too_long(*_: object) -> None:
-        raise Hang
-
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.setitimer(signal.ITIMER_REAL, BLOCKED_SECONDS)
-    start = time.process_time()
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            cli.main(words, standalone_mode=False)
-    except PopulaceError as error:
-        return error.code
-    except click.exceptions.Exit as leaving:
-        return f"exit {leaving.exit_code}"
-    except click.ClickException:
-        return "usage"
-    except Hang:
-        return "HANG"
-    except BaseException:  # noqa: BLE001 - also a panic of polars, which is no Exception
-        return f"P000 {traceback.format_exc(limit=-4)}"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    return "done" if time.process_time() - start < SECONDS else "HANG"
-
-
 def test_every_command_reads_the_files_as_they_are(received: Received) -> None:
-    out = received.home / "out"
     for _, commands, names in received.targets():
         for command in commands:
-            words = received.words(command, names, out)
+            words = received.words(command, names, received.remove_output())
             assert outcome(words) in ("done", "exit 0", "exit 6", "P200"), words
-            shutil.rmtree(out, ignore_errors=True)
-            out.unlink(missing_ok=True)
+    received.remove_output()
 
 
 def test_no_change_of_a_received_file_runs_code_writes_elsewhere_hangs_or_is_called_a_bug(received: Received) -> None:
-    targets, out = received.targets(), received.home / "out"
-    weights = [4, 2, 3, 4, 3, *[1] * len(FILE_COMMANDS)]
-    bad: list[str] = []
+    targets = received.targets()
     ends: Counter[str] = Counter()
+    bad: list[str] = []
     for seed in range(COUNT):
         rng = random.Random(seed)
-        files, commands, names = rng.choices(targets, weights)[0]
+        files, commands, names = rng.choices(targets, WEIGHTS)[0]
         undo = mutate(files, rng, received.canaries, received.outside)
         try:
             command = commands[seed % len(commands)]
             if command[0] == "report" and seed % 8:
                 command = commands[1]  # Pictures take longer than all else together.
-            words = received.words(command, names, out)
+            words = received.words(command, names, received.remove_output())
             end = outcome(words)
         finally:
             undo()
-        shutil.rmtree(out, ignore_errors=True)
-        out.unlink(missing_ok=True)
+        received.remove_output()
         ends[end.partition("\n")[0]] += 1
         if end.startswith(("P000", "HANG")):
             bad.append(f"{seed} {' '.join(words)}: {end}")
@@ -237,3 +73,48 @@ def test_no_change_of_a_received_file_runs_code_writes_elsewhere_hangs_or_is_cal
             pytest.fail(f"{seed}: {words} ran code or wrote elsewhere: {sorted(received.state())}")
     assert not bad, f"{len(bad)} of {COUNT}\n" + "\n".join(bad[:12])
     assert ends["P504"] > COUNT / 10, ends
+
+
+@pytest.mark.audit
+@pytest.mark.skipif(not IN_FULL, reason="an audit takes about an hour: make audit")
+def test_every_change_is_given_to_every_command_that_reads_what_was_changed(received: Received) -> None:
+    start, targets = time.process_time(), received.targets()
+    ends: dict[str, Counter[str]] = defaultdict(Counter)
+    bad: list[str] = []
+    for seed in AUDIT_SEEDS:
+        rng = random.Random(seed)
+        files, commands, names = rng.choices(targets, WEIGHTS)[0]
+        change = rng.getstate()
+        for command in commands:
+            rng.setstate(change)  # Each command reads the same change.
+            undo = mutate(files, rng, received.canaries, received.outside)
+            try:
+                words = received.words(command, names, received.remove_output())
+                end = outcome(words)
+            finally:
+                undo()
+            received.remove_output()
+            elsewhere = received.ran.exists() or received.state() != received.before
+            if elsewhere or end.startswith(("P000", "HANG")):
+                bad.append(f"{seed} {' '.join(words)}: {'ran code or wrote elsewhere' if elsewhere else end}")
+            ends[" ".join(command)]["elsewhere" if elsewhere else end.split()[0]] += 1
+            write_table(ends, bad, time.process_time() - start)
+            assert not elsewhere, bad
+    assert not bad, f"{len(bad)}\n" + "\n".join(bad[:12])
+
+
+def write_table(ends: dict[str, Counter[str]], bad: list[str], seconds: float) -> None:
+    """Write how often each command ended in which way."""
+    kinds = sorted({kind for each in ends.values() for kind in each})
+    lines = [
+        f"# {sum(sum(each.values()) for each in ends.values()):,} readings of changed files",
+        "",
+        f"{datetime.date.today()}, seeds {AUDIT_SEEDS.start} to {AUDIT_SEEDS.stop - 1}, {seconds:,.0f} s of processor time.",
+        "",
+        f"| command | {' | '.join(kinds)} |",
+        f"|---|{'---:|' * len(kinds)}",
+        *(f"| `{name}` | {' | '.join(str(each[kind]) for kind in kinds)} |" for name, each in sorted(ends.items())),
+        *(["", "## Wrong", "", *(f"* {each}" for each in bad)] if bad else []),
+    ]
+    TABLE.parent.mkdir(parents=True, exist_ok=True)
+    TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 from populace.base.errors import PopulaceError as PopulaceError
 from populace.broker import CallSettings as CallSettings
 from populace.engine.ask_again import DecisionChanges as DecisionChanges
+from populace.engine.observer import Observer as Observer
 from populace.engine.run import Run as Run
 from populace.engine.run import open_run as open_run
 from populace.engine.run import simulate as simulate
@@ -12,7 +13,6 @@ from populace.engine.scenario import Scenario as Scenario
 from populace.engine.scenario import metric as metric
 from populace.engine.session import Session as Session
 from populace.engine.session import in_thread as in_thread
-from populace.engine.simulation import Observer as Observer
 from populace.engine.society import Society as Society
 from populace.engine.workspace import Workspace as Workspace
 from populace.experiments import Experiment as Experiment
@@ -23,6 +23,8 @@ from populace.experiments import validity as validity
 from populace.journal import AddPeople as AddPeople
 from populace.journal import Announce as Announce
 from populace.journal import ChangeParameters as ChangeParameters
+from populace.journal import ChangeThing as ChangeThing
+from populace.journal import InnerVoice as InnerVoice
 from populace.journal import RemovePeople as RemovePeople
 from populace.journal import RunSettings as RunSettings
 from populace.journal import Selection as Selection

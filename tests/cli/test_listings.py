@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from pathlib import Path
@@ -155,3 +156,20 @@ def test_a_seed_beyond_64_bits_does_not_break_the_list() -> None:
     simulate(Norms(workers=2, days=1), decider="rule", seed=1)
     done = populace("list")
     assert done.returncode == 0 and str(2**70) in done.stdout
+
+
+def test_calls_of_a_step_that_was_abandoned_are_counted_until_the_end(tmp_path: Path) -> None:
+    place = ["--workspace", str(tmp_path)]
+    start = ["run", "norms", "--workers", "4", "--days", "2", "--model", "scripted:uniform", "--no-chart", *place]
+    assert populace(*start, "--max-calls", "1").returncode == 5
+
+    def calls() -> int:
+        (row,) = json.loads(populace("list", "--json", *place).stdout)["data"]
+        return int(row["calls"])
+
+    assert calls() == 1
+    assert "1 call in a step that was abandoned" in populace("show", "last", *place).stdout
+    assert populace("resume", "last", "--no-chart", *place).returncode == 0
+    run = Run(Workspace(tmp_path).open("last"))
+    with contextlib.closing(Workspace(tmp_path).store()) as store:
+        assert calls() == run.usage().calls + 1 == len(store)

@@ -79,3 +79,8 @@ def test_a_reply_that_cannot_be_read_is_reported(run: str) -> None:
     shown = call("whatif", run, "--post", "1", "--as", "a troll", "--model", "scripted:support.forums:silent")
     assert "could not be read and" in shown
     assert "missing from the forum" in shown
+
+
+def test_posts_of_a_multiverse_that_cannot_be_read_are_reported(run: str) -> None:
+    shown = call("multiverse", run, "--n", "1", "--model", "scripted:support.forums:silent")
+    assert "could not be read and" in shown

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from populace import simulate
 from populace.base.errors import ScenarioError, UnknownNameError
 from populace.engine import discovery
 from populace.engine.discovery import find_scenario, known_scenarios, reference
@@ -76,3 +77,19 @@ def test_a_class_that_is_not_in_the_file_gets_the_nearest_name(tmp_path: Path) -
 def test_a_file_that_is_not_there_says_so() -> None:
     with pytest.raises(ScenarioError, match=r"there is no file nowhere\.py"):
         find_scenario("nowhere.py")
+
+
+def test_a_file_that_starts_a_run_when_it_is_loaded_is_refused_with_the_missing_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = scenario_file("script")
+    start = 'populace.simulate(Script(), model="scripted:uniform")\n'
+    (tmp_path / "script.py").write_text(f"import populace\n{scenario}\n{start}")
+    with pytest.raises(ScenarioError, match=r"script\.py, line \d+: .* while Populace loads it") as refused:
+        find_scenario("script.py")
+    assert 'if __name__ == "__main__":' in str(refused.value)
+    assert not (tmp_path / "runs").exists()
+    (tmp_path / "script.py").write_text(f'import populace\n{scenario}\nif __name__ == "__main__":\n    {start}')
+    run = simulate(find_scenario("script.py")(), model="scripted:uniform", keep="nothing")
+    assert run.manifest.status.state == "complete"

@@ -1,4 +1,4 @@
-"""A run is killed at fifty random moments and resumed; nothing that was paid for is paid for again."""
+"""A run is killed at random moments, at fifty of them in an audit, and resumed; nothing that was paid for is paid for again."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from populace import Run, simulate
+from support.audit import size
 from support.scenarios import Shirts
 
 TESTS = Path(__file__).parents[1]
@@ -110,8 +111,9 @@ def stored(workspace: Path) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.audit
 @pytest.mark.xdist_group("kill")
-@pytest.mark.parametrize("moment", range(50))
+@pytest.mark.parametrize("moment", range(size(15, 50)))
 def test_a_run_that_is_killed_resumes_to_the_same_journal_and_asks_nothing_twice(
     moment: int,
     server: Server,

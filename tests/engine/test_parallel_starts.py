@@ -1,4 +1,4 @@
-"""Fifty rounds of eight simultaneous starts of the same run: none fails, and each has a folder of its own."""
+"""Rounds of eight simultaneous starts of the same run, fifty in an audit: none fails, and each has a folder of its own."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from populace import open_run, simulate
 from populace.journal import Journal, verify_journal
 from populace.scenarios.norms import Norms
+from support.audit import size
 from support.starts import start_rounds
 
-ROUNDS, STARTS = 50, 8
+ROUNDS, STARTS = size(12, 50), 8
 
 
-def test_fifty_rounds_of_eight_simultaneous_starts_of_the_same_run_have_no_failure(tmp_path: Path) -> None:
+@pytest.mark.audit
+def test_rounds_of_eight_simultaneous_starts_of_the_same_run_have_no_failure(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["support.starts"])
     barrier, outcomes = context.Barrier(STARTS), context.Queue()

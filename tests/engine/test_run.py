@@ -14,7 +14,8 @@ from populace.base.errors import (
     ServiceError,
     UsageError,
 )
-from populace.engine.simulation import Observer, Simulation
+from populace.engine.observer import Observer
+from populace.engine.simulation import Simulation
 from populace.models import Capabilities, Scripted
 from populace.runs.compare import compare
 from support.models import Counting, varied

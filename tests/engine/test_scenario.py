@@ -153,6 +153,26 @@ def test_metrics_are_numbers_or_text() -> None:
         run(Odd())
 
 
+@pytest.mark.parametrize("text", ["0.53", "53 %", "-1,000.5", "1e-3"])
+def test_a_metric_that_writes_its_number_as_text_is_refused(text: str) -> None:
+    class Written(Minimal):
+        @metric
+        def share(self) -> str:
+            return text
+
+    with pytest.raises(ScenarioError, match="'share' is the text .* Return the number itself"):
+        run(Written())
+
+
+def test_a_metric_may_name_a_state() -> None:
+    class Named(Minimal):
+        @metric
+        def leader(self) -> str:
+            return "blue"
+
+    assert run(Named()).metrics["leader"].to_list()[-1] == "blue"
+
+
 def test_asking_nobody_is_an_error() -> None:
     class Empty(Minimal):
         async def step(self) -> None:

@@ -1,16 +1,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from populace import Announce, ChangeParameters, Run, Selection, SetColumns, SwapModel, simulate
+from populace import (
+    AddPeople,
+    Announce,
+    ChangeParameters,
+    ChangeThing,
+    InnerVoice,
+    Run,
+    Selection,
+    SetColumns,
+    SwapModel,
+    simulate,
+)
 from populace.base.errors import InterventionError, ParameterError, PeopleError, PopulaceError, UnknownNameError
-from populace.journal.interventions import read_interventions
+from populace.journal.intervention_list import read_interventions
+from populace.scenarios.discussion import Discussion
 from support.models import Counting
 from support.scenarios import Shirts
+from support.society import debater
 
 
 def run_with(*interventions: object, **options: object) -> Run:
@@ -154,3 +168,96 @@ def test_an_intervention_that_does_not_fit_the_run_is_a_clear_error(
 ) -> None:
     with pytest.raises(error, match=says):
         run_with(intervention, keep="nothing")
+
+
+@pytest.mark.parametrize(
+    ("write", "says"),
+    [
+        (lambda: Announce(text="x"), r"Announce has no 'at'. Write: Announce\(at=…, …\)"),
+        (lambda: Announce(at=0, text="x"), "Announce: at = 0: input should be greater"),
+        (lambda: SwapModel(at=1), "SwapModel has no 'model'"),
+        (lambda: Selection(share=3), "Selection: share = 3"),
+    ],
+)
+def test_an_intervention_that_is_written_wrong_in_python_says_what_to_write(
+    write: Callable[[], object], says: str
+) -> None:
+    with pytest.raises(InterventionError, match=says):
+        write()
+
+
+def test_an_unknown_argument_of_an_intervention_gets_the_nearest_name() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'text'"):
+        Announce(at=1, txt="x")  # type: ignore[call-arg]
+
+
+def discussion_with(*interventions: object, **options: object) -> Run:
+    scenario = Discussion(members=3, rounds=2, embedder="hashing")
+    return simulate(scenario, model=debater(), seed=1, interventions=interventions, keep="nothing", **options)  # type: ignore[arg-type]
+
+
+def memories(run: Run, kind: str) -> list[tuple[object, str]]:
+    tables = [run.record.table(step, "tables/memories") for step in run.steps]
+    rows = pl.concat([table for table in tables if table is not None]).unique("memory", maintain_order=True)
+    return rows.filter(kind=kind).select("person", "text").rows()
+
+
+def test_an_inner_voice_becomes_a_thought_of_those_who_are_meant() -> None:
+    run = discussion_with(InnerVoice(at=2, text="You distrust the mayor.", to=Selection(ids=[1])))
+    assert memories(run, "thought") == [(1, "You distrust the mayor.")]
+    prompts = run.prompts(at=2)["user"]
+    assert prompts.str.contains("You distrust the mayor.").any()
+    assert not run.prompts(at=1)["user"].str.contains("distrust").any()
+    assert run.replay(verify=True).steps == run.steps
+
+
+def test_an_announcement_is_remembered_by_people_with_a_memory() -> None:
+    run = discussion_with(Announce(at=2, text="The mayor resigned.", to=Selection(ids=[0, 2])))
+    assert memories(run, "announcement") == [(who, "It was announced: The mayor resigned.") for who in (0, 2)]
+
+
+def test_an_inner_voice_needs_a_memory() -> None:
+    with pytest.raises(InterventionError, match="the people of this scenario have none"):
+        run_with(InnerVoice(at=2, text="You like green."), keep="nothing")
+
+
+@pytest.mark.parametrize("importance", [0, 11, float("nan")])
+def test_a_thought_has_an_importance_from_1_to_10(importance: float) -> None:
+    with pytest.raises(InterventionError, match="importance"):
+        InnerVoice(at=1, text="You like green.", importance=importance)
+
+
+class Kitchen(Shirts):
+    """A kitchen with a stove."""
+
+    def change_thing(self, place: str, state: str) -> None:
+        self.event("stove", place=place, state=state)
+
+
+def test_a_thing_changes_in_a_world_that_has_things() -> None:
+    change = ChangeThing(at=2, place="stove", state="burning")
+    run = simulate(Kitchen(), decider="rule", interventions=change, keep="nothing")
+    assert run.events.filter(kind="stove").select("step", "data").rows() == [(2, '{"place":"stove","state":"burning"}')]
+    with pytest.raises(InterventionError, match="shirts has no things"):
+        run_with(change, keep="nothing")
+
+
+def test_interventions_are_read_from_json_as_they_are_written() -> None:
+    text = '[{"kind":"think","at":2,"text":"Hm."},{"kind":"thing","at":3,"place":"stove","state":"off"}]'
+    one, other = read_interventions(text)
+    assert (one, other) == (InnerVoice(at=2, text="Hm."), ChangeThing(at=3, place="stove", state="off"))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"id": "x"}, "'x' does not fit the column 'id', which holds whole numbers"),
+        ({"id": 2**70}, "does not fit the column 'id'"),
+        ({"id": 3}, "identifies more than one person"),
+        ({"group": 7}, "7 does not fit the column 'group', which holds texts"),
+        ({"colour": "red"}, "not a column of the population"),
+    ],
+)
+def test_a_person_who_does_not_fit_is_refused_with_the_column(row: dict[str, object], message: str) -> None:
+    with pytest.raises(InterventionError, match=message):
+        run_with(AddPeople(at=2, people=[row]), keep="nothing")

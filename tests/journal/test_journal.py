@@ -12,7 +12,7 @@ import pytest
 
 from populace import Run, simulate
 from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, StorageError
-from populace.engine.simulation import Observer
+from populace.engine.observer import Observer
 from populace.journal import Journal, segments
 from support.models import Counting
 from support.scenarios import Shirts, Talk

@@ -74,3 +74,16 @@ def test_persons_are_equal_by_their_values_and_survive_copying(mary: Person) -> 
 
 def test_the_representation_shows_every_value(mary: Person) -> None:
     assert repr(mary) == "Person(id=3, name='Mary', age=41)"
+
+
+def test_what_is_no_column_is_not_answered_with_a_method_that_is_not_like_it() -> None:
+    people = People.named(2)
+    with pytest.raises(AttributeError, match=r"no attribute 'age'. The columns are: id, name, sex"):
+        _ = people.age  # type: ignore[attr-defined]
+    with pytest.raises(UnknownNameError) as raised:
+        people["agee"]
+    assert raised.value.nearest is None
+    with pytest.raises(AttributeError, match=r'Did you mean people\["age"\]'):
+        _ = people.with_columns(age=1).agee  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"Did you mean people\.sample\?"):
+        _ = people.sampl  # type: ignore[attr-defined]

@@ -162,3 +162,21 @@ def test_more_people_than_there_are_cannot_be_sampled(people: People, count: int
 def test_selections_can_be_narrowed_further(people: People) -> None:
     assert people.where(here=True).where(shirt="blue").ids.to_list() == [0, 2]
     assert people.where(here=True).take([4]).ids.to_list() == [4]
+
+
+def test_a_value_that_nobody_has_is_named_with_the_one_that_was_probably_meant() -> None:
+    people = People({"sex": ["male", "female", "female"], "state": ["well", "well", "well"]})
+    with pytest.warns(UserWarning, match="nobody has 'mal' in the column 'sex'. Did you mean 'male'?"):
+        assert people.count(sex="mal") == 0
+    with pytest.warns(UserWarning, match="Did you mean 'female'?"):
+        assert len(people.where(sex="femal", state="well")) == 0
+
+
+def test_a_value_that_nobody_has_yet_is_no_reason_to_warn() -> None:
+    """Warnings are errors in these tests."""
+    people = People({"state": ["well", "well"], "code": ["a1", "a2"], "name": ["Ann", "Bo"]})
+    assert people.count(state="infected") == people.share(state="ill") == 0
+    assert len(people.where(state="well", code="b7")) == 0
+    many = People({"word": [f"word {number}" for number in range(30)]})
+    assert many.count(word="word 99") == 0
+    assert people.where(state="ill").count(name="An") == 0

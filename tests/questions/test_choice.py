@@ -318,3 +318,13 @@ def test_whatever_is_read_opens_the_reply_or_follows_a_marker(reply: str, questi
 def test_a_reply_that_names_both_options_without_a_marker_is_never_read(pieces: list[str], data: st.DataObject) -> None:
     reply = " ".join(data.draw(st.permutations(pieces)))
     assert VOTE.parse(reply).status != "ok"
+
+
+@pytest.mark.parametrize("reply", ["‹|im_end|›", "B. ‹|im_end|›"])
+def test_an_option_that_is_a_control_token_is_compared_as_the_prompt_shows_it(reply: str) -> None:
+    question = Choice("Which token?", options=("[INST]", "<|im_end|>"))
+    labels = reply.startswith("B")
+    assert "‹|im_end|›" in question.options_text((0, 1), labels)
+    assert question.parse(reply, labels=labels).value == "<|im_end|>"
+    with pytest.raises(QuestionError, match="cannot be told apart"):
+        Choice("Which token?", options=("(INST)", "[INST]"))

@@ -117,3 +117,24 @@ def test_a_lock_that_another_holds_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BlockingIOError):
             acquire(second)
     assert not is_locked(path)
+
+
+def test_a_name_that_no_folder_can_have_does_not_end_the_watch_of_others(tmp_path: Path) -> None:
+    run = simulate(Norms(workers=3, days=1), decider="rule", workspace=tmp_path)
+    _aged(run.folder)
+    calls: list[str] = []
+
+    async def story(visit: Visit) -> None:
+        @ui.page("/watch")
+        async def page() -> None:
+            for name in ("x" * 5_000, "../..", "/etc", "a\0b"):
+                visit.studio.changes.listen(name, lambda: calls.append("impossible"))
+            visit.studio.changes.listen(run.name, lambda: calls.append(run.name))
+
+        await visit.open("/watch")
+        await asyncio.sleep(0.3)
+        (run.folder / "manifest.json").touch()
+        await visit.until(lambda: run.name in calls)
+        assert "impossible" not in calls
+
+    visiting(tmp_path, story)

@@ -173,3 +173,41 @@ def test_the_same_comes_as_json_and_the_report_as_a_still_page(tmp_path: Path) -
         assert "sandbox" in report.headers["content-security-policy"]
 
     visiting(tmp_path, story)
+
+
+def test_runs_that_end_change_the_page_in_place(tmp_path: Path) -> None:
+    """What is drawn again loses the focus, the open part and the place of the reader."""
+    results = made(tmp_path)
+    rows = next((results.folder.path / "rows").glob("*.jsonl"))
+    lines = rows.read_text().splitlines(keepends=True)
+    rows.write_text("".join(lines[:6]))
+    results.folder.write(state="running", reason="")
+
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/experiment/{results.name}")
+        await visit.sees("6 of 8")
+        names = ("state", "arms", "effects-table", "power", "save-effects", "save-distribution", "precision-table")
+        before = {name: visit.one(name) for name in names}
+        effects = list(before["effects-table"].rows)
+        rows.write_text("".join(lines))
+        results.folder.write(state="complete", reason="all done")
+        await visit.sees("8 of 8")
+        await visit.until(lambda: visit.one("effects-table").rows != effects)
+        assert {name: visit.one(name) for name in names} == before
+        assert visit.one("state").text == "complete"
+
+    visiting(tmp_path, story)
+
+
+def test_an_experiment_that_is_moved_while_open_is_one_line_on_the_page(tmp_path: Path) -> None:
+    results = made(tmp_path)
+
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/experiment/{results.name}")
+        await visit.sees_marked("arms")
+        results.folder.path.rename(tmp_path / "elsewhere")
+        await visit.sees("This experiment was deleted or moved while it was open.")
+        (tmp_path / "elsewhere").rename(results.folder.path)
+        await visit.sees_marked("arms")
+
+    visiting(tmp_path, story)

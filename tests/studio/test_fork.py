@@ -179,3 +179,16 @@ def test_changes_in_the_address_that_are_none_are_told(tmp_path: Path, parent: R
         await visit.sees("there is no run 'nothing-here' in this workspace.")
 
     visiting(tmp_path, story)
+
+
+def test_a_parent_that_goes_and_comes_back_is_one_line_on_the_page(tmp_path: Path, parent: Run) -> None:
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/run/{parent.name}/fork?at=2")
+        await visit.sees_marked("fork-start")
+        visit.studio.library.remove(parent.name)
+        await visit.sees_marked("gone")
+        visit.studio.workspace.restore(parent.name)
+        await visit.sees_marked("fork-start")
+        assert "was deleted or moved" not in visit.texts()
+
+    visiting(tmp_path, story)

@@ -6,10 +6,12 @@ import pytest
 
 from populace import People, Run, simulate
 from populace.base.errors import InterventionError, ParameterError, PopulaceError, UnknownNameError, UsageError
+from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
 from populace.studio.pages.fork.data import Fork, check_changes, fork_point
 from populace.studio.pages.fork.selection import ColumnCondition, column_value, columns_of, selection
 from populace.tools.describe import parameters_of
+from support.society import debater
 
 PARAMETERS = parameters_of(Norms)
 
@@ -49,6 +51,7 @@ def test_every_kind_of_change_is_told_in_a_sentence(run: Run) -> None:
     fitting = run.people(1).count(shirt=colour)
     fork = Fork(run.name, 2, [
         change("announce", text="Wear green.", steps=2),
+        change("thing", place="stove", state="burning"),
         change("set", values={"shirt": "green"}, to={"where": {"shirt": colour}}),
         change("add", people=[{"name": "Zoe", "shirt": "blue"}]),
         change("remove", who={"ids": [0]}),
@@ -58,6 +61,7 @@ def test_every_kind_of_change_is_told_in_a_sentence(run: Run) -> None:
     ])  # fmt: skip
     assert check_changes(run, fork, PARAMETERS) == [
         "At step 2, tell everybody: “Wear green.”, for 2 steps",
+        "At step 2, stove is now burning",
         f"At step 2, set shirt to green for {fitting} of 6 people (shirt is {colour})",
         "At step 2, 1 person joins: Zoe",
         "At step 2, 1 of 7 people (id 0) leave",
@@ -164,3 +168,13 @@ def test_a_value_has_the_kind_of_its_column() -> None:
     typed = {"age": "7", "tall": "false", "weight": "2", "name": "Ida"}
     found = {each.name: column_value(each, typed[each.name]) for each in columns_of(people) if each.name in typed}
     assert found == {"age": 7, "tall": False, "weight": 2.0, "name": "Ida"}
+
+
+def test_a_thought_is_refused_before_the_start_where_nobody_remembers(run: Run) -> None:
+    fork = Fork(run.name, 2, [change("think", text="You like green.")])
+    with pytest.raises(InterventionError, match="have none"):
+        check_changes(run, fork, PARAMETERS)
+    with_memory = simulate(Discussion(members=3, rounds=2, embedder="hashing"), model=debater(), seed=1, keep="nothing")
+    assert check_changes(with_memory, fork, parameters_of(Discussion)) == [
+        "At step 2, put a thought into the memories of everybody: “You like green.”"
+    ]

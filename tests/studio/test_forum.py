@@ -280,3 +280,19 @@ def _elements(visit: Visit) -> list[Any]:
 
 def _marks(visit: Visit) -> set[str]:
     return {mark for each in _elements(visit) for mark in each._markers}
+
+
+def test_a_forum_that_goes_and_comes_back_is_one_line_on_the_page(tmp_path: Path) -> None:
+    run = forum(tmp_path)
+
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/forum/{run.name}")
+        await visit.sees_marked("thread-1")
+        visit.studio.library.remove(run.name)
+        await visit.sees_marked("gone")
+        assert not visit.user.notify.messages
+        visit.studio.workspace.restore(run.name)
+        await visit.sees_marked("thread-1")
+        assert "was deleted or moved" not in visit.texts()
+
+    visiting(tmp_path, story)

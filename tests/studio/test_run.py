@@ -275,7 +275,7 @@ def test_a_run_that_is_deleted_while_open_is_told() -> None:
         await opened(visit, f"/run/{run.name}")
         shutil.move(run.folder, run.folder.parent.parent / "elsewhere")
         await visit.sees_marked("gone")
-        await visit.sees("there is no run")
+        await visit.sees("This run was deleted or moved while it was open.")
         shutil.move(run.folder.parent.parent / "elsewhere", run.folder)
         await visit.until(lambda: not _gone(visit))
         assert visit.one("charts").visible and step_shown(visit) == 5

@@ -185,6 +185,10 @@ def test_a_run_deleted_while_open_is_told_of(tmp_path: Path) -> None:
         await visit.open(f"/town/{made.name}")
         await visit.sees_marked("town")
         made.folder.rename(tmp_path / "elsewhere")
-        await visit.sees(f"there is no run '{made.name}' in this workspace.")
+        await visit.sees_marked("gone")
+        assert not visit.user.notify.messages
+        (tmp_path / "elsewhere").rename(made.folder)
+        await visit.sees_marked("town")
+        assert "was deleted or moved" not in visit.texts()
 
     visiting(tmp_path, story)

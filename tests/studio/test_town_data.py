@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from populace import Run, simulate
 from populace.base.errors import UsageError, WorldError
+from populace.journal.interventions import RemovePeople, Selection
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
 from populace.scenarios.party.party import diffusion_of
-from populace.studio.pages.town.data import TownRun, town_map, town_of
+from populace.studio.pages.town.data import ABSENT, TownRun, town_map, town_of
 from populace.studio.pages.town.frames import frames, positions, walks
 from populace.studio.pages.town.heat import heat
 from populace.studio.pages.town.talk import follows_news, latest_speech, news, resident, speech, transcript
@@ -222,3 +223,27 @@ def test_a_town_is_kept_while_its_run_goes_on(tmp_path: Path) -> None:
     first.window(1, 3)
     again = town_of(Run.open(made.folder))
     assert again is first and follows_news(again)
+
+
+def test_people_who_left_are_nowhere_on_the_map(tmp_path: Path) -> None:
+    party = Party(residents=8, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
+    whole = simulate(party, model="scripted:uniform", seed=3, workspace=tmp_path)
+    first = whole.people(0).ids[0]
+    fork = whole.fork(at=40, interventions=[RemovePeople(at=40, to=Selection(ids=[first]))])
+    town = TownRun(fork)
+    row, last = town.row[first], town.steps[-1]
+    film = frames(town, 38, 44)
+    assert [places[row] for places in film["at"]][-1] == ABSENT and film["at"][0][row] != ABSENT
+    gone = [step for step, places in zip(film["steps"], film["at"], strict=True) if places[row] == ABSENT]
+    assert not {(step, row) for step in gone} & set(zip(film["outside"]["step"], film["outside"]["row"], strict=True))
+    assert not {(step, row) for step in gone} & set(zip(film["walks"]["step"], film["walks"]["row"], strict=True))
+    table = positions(town, 38, 44)
+    assert first not in table.filter(pl.col("step").is_in(gone))["person"]
+    assert np.isfinite(table["x"].to_numpy()).all()
+    presence = heat(town, gone[0], last)
+    hours = (town.time_of(last) - town.time_of(gone[0])) / 3600
+    assert presence.person_hours == pytest.approx(7 * hours)
+    assert presence.buildings["person_hours"].sum() + presence.streets["person_hours"].sum() == pytest.approx(7 * hours)
+    assert not resident(town, row, town.time_of(last)).present
+    assert resident(town, row, town.time_of(38)).present
+    json.dumps(film, allow_nan=False)

@@ -70,7 +70,10 @@ def test_deep_conditions_are_refused() -> None:
         Questionnaire.read({"items": [single("a"), single("b", show_if=condition)]})
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"items: [", b"- 1", b"", b"title: x"])
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff\xfe", b"items: [", b"- 1", b"", b"title: x", b"title: x\ntitle: y\nitems: []", b"a: &a [*a]", b"[" * 200],
+)
 def test_a_file_that_is_no_questionnaire_is_refused_with_its_name(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "q.yaml"
     file.write_bytes(content)

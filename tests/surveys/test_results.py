@@ -83,6 +83,12 @@ def test_every_group_of_a_crosstab_lists_the_values_that_anybody_gave(tmp_path: 
         ("m", "1", 0),
         ("m", "2", 1),
     ]
+    assert results.crosstab_text("place", "sex")["variable"].unique(maintain_order=True).to_list() == [
+        "place: home",
+        "place: work",
+    ]
+    assert set(results.marginals_text()["variable"]) == {"place: home", "place: work"}
+    assert set(results.marginals()["variable"]) == {"place_1", "place_2"}
 
 
 def test_raking_meets_the_margins() -> None:

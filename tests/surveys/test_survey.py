@@ -186,3 +186,11 @@ def test_a_condition_on_a_column_that_is_not_there_names_the_nearest(tmp_path: P
     items = [{"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"], "show_if": {"aeg": 3}}]
     with pytest.raises(UnknownNameError, match="age"):
         ask({"items": items}, workspace=tmp_path)
+
+
+def test_respondents_without_ids_are_numbered_like_people(tmp_path: Path) -> None:
+    people = {"age": [20, 40]}
+    questionnaire = {"items": [{"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"]}]}
+    assert ask(questionnaire, people, workspace=tmp_path).table["id"].to_list() == pc.People(people).ids.to_list()
+    named = {"person": ["b", "a"], **people}
+    assert ask(questionnaire, named, id="person", workspace=tmp_path).table["id"].to_list() == ["b", "a"]

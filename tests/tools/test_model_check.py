@@ -36,7 +36,7 @@ def test_a_server_that_can_do_everything_is_asked_four_times():
         "log-probabilities",
         "JSON schema",
         "seed",
-        "begun replies",
+        "first words",
     }
     assert checks["price"].state == checks["context"].state == "unknown"
 
@@ -52,8 +52,8 @@ def test_what_a_server_lacks_is_said_with_what_it_means_for_a_run():
     with FakeServer(treat, logprobs="refused") as server:
         checks = abilities(server)
     assert {
-        name: checks[name].state for name in ("log-probabilities", "JSON schema", "seed", "begun replies")
-    } == dict.fromkeys(("log-probabilities", "JSON schema", "seed", "begun replies"), "no")
+        name: checks[name].state for name in ("log-probabilities", "JSON schema", "seed", "first words")
+    } == dict.fromkeys(("log-probabilities", "JSON schema", "seed", "first words"), "no")
     assert "one sample, not a distribution" in checks["log-probabilities"].meaning
     assert "response_format is not supported" in checks["JSON schema"].result
     assert checks["seed"].result == "two replies to one call differ"
@@ -111,3 +111,8 @@ def test_trial_runs_of_the_doctor_use_a_script_or_the_model_that_is_named(settin
         diagnose("norms", find_scenario("norms"), ["--days", "2"], **settings)
     assert commands[0][commands[0].index("--model") + 1] == model
     assert Path(commands[0][0]).name.startswith("python")
+
+
+def test_a_script_is_named_by_its_model_string() -> None:
+    checks = {check.name: check.result for check in check_abilities("scripted:uniform")}
+    assert checks["model"] == "scripted:uniform"

@@ -110,13 +110,18 @@ def parse_json_object(text: str, *, nan: bool = False) -> dict[str, Any]:
     return value
 
 
-def read_yaml(path: Path, *, most: int = MAX_YAML_BYTES) -> Any:
-    """The value in a YAML file."""
-    return parse_yaml(read_text(path, most=most))
+def read_yaml(path: Path, *, most: int = MAX_YAML_BYTES, words: bool = False) -> Any:
+    """The value in a YAML file; see `read_text` and `parse_yaml`."""
+    return parse_yaml(read_text(path, most=most), words=words)
 
 
-def parse_yaml(text: str) -> Any:
+def parse_yaml(text: str, *, words: bool = False) -> Any:
     """The value of a YAML text; only plain data, and no more values than allowed.
+
+    Args:
+        text: The text.
+        words: Whether `yes`, `no`, `on` and `off` stay words, because answers are written like that; by default they
+            are truth values.
 
     Raises:
         DocumentError: It is not YAML, or holds what no file of Populace holds.
@@ -124,9 +129,11 @@ def parse_yaml(text: str) -> Any:
     Example:
         >>> parse_yaml("days: [1, 2]")
         {'days': [1, 2]}
+        >>> parse_yaml("[yes, true]"), parse_yaml("[yes, true]", words=True)
+        ([True, True], ['yes', True])
     """
     try:
-        return yaml.load(text, _BoundedLoader)
+        return yaml.load(text, _WordLoader if words else _BoundedLoader)
     except DocumentError:
         raise
     except yaml.YAMLError as error:
@@ -261,3 +268,13 @@ class _BoundedLoader(yaml.SafeLoader):
 
 
 _BoundedLoader.add_constructor("tag:yaml.org,2002:int", _BoundedLoader.construct_number)
+
+
+class _WordLoader(_BoundedLoader):
+    """A loader for which only `true` and `false` are truth values."""
+
+
+_WordLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool" or first in "tTfF"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}

@@ -293,9 +293,17 @@ class ReplayMismatchError(JournalError, code="P505", exit_code=6):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, or None where none is close."""
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return matches[0] if matches else None
+    """The known name most like `name`, or None where none is close: a slip of the pen, or a name cut short.
+
+    Example:
+        >>> nearest("agee", ["name", "age"]), nearest("temp", ["temperature"]), nearest("age", ["take", "name"])
+        ('age', 'temperature', None)
+    """
+    names = list(known)
+    # One slip changes more of a short name.
+    matches = difflib.get_close_matches(name, names, n=1, cutoff=0.65 if len(name) < 5 else 0.7)
+    longer = [each for each in names if len(name) > 2 and each.startswith(name)]
+    return next(iter(matches or sorted(longer, key=len)), None)
 
 
 def line_in(error: BaseException, file: str) -> int | None:

@@ -11,10 +11,12 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, ModuleType
 
 _FOLDERS: list[str] = []
+_FILE_IN_LOADING: ContextVar[str] = ContextVar("populace_file_in_loading", default="")
 
 
 def add_folder(folder: Path) -> None:
@@ -54,12 +56,20 @@ def import_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     module.__populace_file__ = True  # type: ignore[attr-defined]
     sys.modules[name] = module
+    before = _FILE_IN_LOADING.set(str(resolved))
     try:
         loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
+    finally:
+        _FILE_IN_LOADING.reset(before)
     return module
+
+
+def file_in_loading() -> str:
+    """The file that `import_file` loads at this moment, whose code asks this; empty where none is."""
+    return _FILE_IN_LOADING.get()
 
 
 def split_reference(text: str) -> tuple[str, str]:
@@ -70,8 +80,8 @@ def split_reference(text: str) -> tuple[str, str]:
     Example:
         >>> split_reference("town.py"), split_reference("towns.north:Town")
         (('town.py', ''), ('towns.north', 'Town'))
-        >>> split_reference("C:/work/town.py"), split_reference("C:/work/town.py:Town")
-        (('C:/work/town.py', ''), ('C:/work/town.py', 'Town'))
+        >>> split_reference("C:/models/town.py"), split_reference("C:/models/town.py:Town")
+        (('C:/models/town.py', ''), ('C:/models/town.py', 'Town'))
     """
     if "\0" in text:
         return "", ""

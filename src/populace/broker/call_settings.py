@@ -40,6 +40,12 @@ class CallSettings(pydantic.BaseModel):
     max_seconds: float | None = pydantic.Field(
         default=None, gt=0, description="Stop after this many seconds; it can be continued later."
     )
+    play_timeout_s: float | None = pydantic.Field(
+        default=None,
+        gt=0,
+        description="How many seconds a question to somebody who plays a person waits before it is unanswered; "
+        "without end at the keyboard, 15 minutes in Studio.",
+    )
 
     def check(self, usage: Usage, seconds: float, *, calls: bool = True) -> None:
         """Raise BudgetError where a limit is reached.

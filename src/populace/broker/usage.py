@@ -58,6 +58,10 @@ class Usage:
         self.estimated += sum([reply.estimated for reply in replies])
         self.purposes[purpose] += len(replies)
 
+    def __sub__(self, earlier: Usage) -> Usage:
+        """What was used since an earlier count of the same run."""
+        return Usage(**{name: getattr(self, name) - getattr(earlier, name) for name in self.__dataclass_fields__})
+
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {**self.__dict__, "purposes": dict(sorted(self.purposes.items()))}

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import click
 
-from populace.base.errors import PopulaceError, UnknownNameError, UsageError
+from populace.base.errors import PopulaceError, UnknownNameError, UsageError, nearest
 from populace.base.foreign import for_json, for_terminal
 
 COMMANDS = {
@@ -145,7 +145,7 @@ def _main() -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "populace"
-        return _report_error(UsageError(error.format_message(), f"`{command} --help` says more."))
+        return _report_error(UsageError(_click_message(error, context), f"`{command} --help` says more."))
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return 130
@@ -160,6 +160,16 @@ def _main() -> int:
         hint = "This is a bug. Set POPULACE_DEBUG=1 to see where it happened, and please report it."
         _report("Unexpected", "P000", what, hint, f"Unexpected [P000]: {what}\n  {hint}")
         return 1
+
+
+def _click_message(error: click.ClickException, context: click.Context | None) -> str:
+    """What click found wrong; of options that do not exist, only one that is near is proposed."""
+    if not isinstance(error, click.NoSuchOption) or context is None:
+        return error.format_message()
+    options = [name for param in context.command.get_params(context) for name in (*param.opts, *param.secondary_opts)]
+    # Compared without the dashes, which all have in common.
+    guess = nearest(error.option_name.lstrip("-"), [name[2:] for name in options if name.startswith("--")])
+    return f"there is no option {error.option_name}." + (f" Did you mean --{guess}?" if guess else "")
 
 
 def _report_error(error: PopulaceError) -> int:

@@ -106,7 +106,7 @@ def show_changed_thread(run: RunReader, post: int) -> None:
         out.print_line((f" {mark} {row['post']:>4}  {row['name']}: {for_line(text)}", "" if new else "dim"))
 
 
-@command("whatif", code="needed")
+@command("whatif", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @reply_options
 @click.option("--seed", type=int, help="Another seed from there on; other threads then change as well.")
@@ -131,7 +131,7 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
     out.print_line("  ", dim("the thread now:"), f"     {command_line('show', changed.name, '--thread', str(thread))}")
 
 
-@command("multiverse", code="needed")
+@command("multiverse", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @option("--n", "n", type=COUNT, default=5, help="How many runs.")
 @reply_options
@@ -144,19 +144,20 @@ def multiverse_command(run: Run, n: int, post: int | None, judged_by: str | None
             judge_posts(Community(each), judged_by)
     comparison = runs.compare()
     calls = {each.name: each.usage().calls for each in runs}
-    report_json({"run": run.name, "post": post, "runs": list(calls), "calls": calls, "compare": comparison})
+    notes = [f"{each.name}: {note}" for each in runs for note in invalid_notes(each)]
+    report_json({"run": run.name, "post": post, "runs": list(calls), "calls": calls, "compare": comparison}, notes)
     if post is not None:
         for each in runs:
             show_changed_thread(each, post)
-            warn(*invalid_notes(each))
             out.print_line()
     table(comparison, f"{run.name} and what else could have happened")
+    warn(*notes)
     out.print_line(
         "  ", dim("calls of each:"), f"  {', '.join((f'{name} {count:,}' for name, count in calls.items()))}"
     )
 
 
-@command("judge")
+@command("judge", workspace="existing")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @option("--model", "models", multiple=True, metavar="MODEL", help="The model that judges.")
 @click.option("--ask", "questions", multiple=True, metavar="QUESTION", help="Such as civil or rule_1; all by default.")
@@ -242,7 +243,7 @@ def _unread_warnings(judgements: Judgements) -> list[str]:
     return [f"{name}: {unread} of {plural(table.height, 'verdict')} could not be read."] if unread else []
 
 
-@command("digest")
+@command("digest", workspace="existing")
 @run_argument()
 @option("--embedder", "embedder_name", default="hashing", metavar="NAME", help="hashing or minilm.")
 @option("--most", type=COUNT, default=10, help="How many unusual posts to show.")

@@ -69,7 +69,7 @@ def decision_document(decision: Decision) -> dict[str, Any]:
     return {**decision.__dict__, "distribution": decision.distribution}
 
 
-@command("why")
+@command("why", workspace="existing")
 @run_argument()
 @click.option("--step", type=click.IntRange(min=0), required=True, help="The step.")
 @click.option("--person", metavar="NAME|ID", required=True, help="Whose decisions.")
@@ -88,7 +88,7 @@ def why_command(run: RunReader, step: int, person: str) -> None:
         show_decision(run, decision)
 
 
-@command("ask-again", code="needed")
+@command("ask-again", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @click.option("--step", type=click.IntRange(min=0), required=True, help="The step of the decision.")
 @click.option("--person", metavar="NAME|ID", required=True, help="Whose decision.")
@@ -143,7 +143,7 @@ def _show_repeated(run: RunReader, result: RepeatedDecision) -> None:
     facts([("answer", answer), ("calls", f"{result.calls} new, {result.reused} reused")])
 
 
-@command("interview", code="needed")
+@command("interview", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @click.argument("question")
 @click.option("--person", "people", multiple=True, metavar="NAME|ID", help="Whom to ask; everybody by default.")

@@ -39,7 +39,7 @@ def studio_command(host: str, port: int, token: str | None, browse: bool) -> Non
     serve(folder, host=host, port=port, token=token, browser=browse, print_line=out.print_line)
 
 
-@command("models", workspace=False)
+@command("models", workspace=None)
 @click.argument("model", required=False)
 @click.option(
     "--fetch",
@@ -130,7 +130,7 @@ def _check_model(spec: str) -> None:
                 "distributions",
                 f"yes, {plural(able.top_tokens, 'alternative')}" if able.top_tokens else "no: single samples",
             ),
-            ("begins replies", "yes" if able.lead else "no"),
+            ("first words", "can be given" if able.lead else "cannot be given"),
             ("JSON schema", "yes" if able.schema else "no"),
             ("price", _price_text(price_of(spec))),
         ]

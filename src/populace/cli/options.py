@@ -9,17 +9,18 @@ import click
 import pydantic
 
 from populace.base import trust
-from populace.base.errors import ParameterError, PopulaceError, ReplayMismatchError, RunNotFoundError
+from populace.base.errors import ParameterError, PopulaceError, ReplayMismatchError, RunNotFoundError, UsageError
 from populace.base.foreign import for_terminal
 from populace.broker import CallSettings
 from populace.cli import ARGUMENTS, COMMANDS
+from populace.cli.flags import context_flag
 from populace.cli.output import AS_JSON
 from populace.cli.trust import trust_option, trusting
 from populace.engine.discovery import find_scenario, known_scenarios
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace, command_text, trusted_for
 from populace.journal import READ_ERRORS, damage
-from populace.journal.interventions import is_file_name, read_interventions
+from populace.journal.intervention_list import is_file_name, read_interventions
 from populace.models import MODEL_SUMMARY, model_code
 from populace.runs.reader import RunReader
 from populace.tools.describe import Parameter, fields_of, parameters_of
@@ -36,7 +37,7 @@ def command(
     name: str,
     cls: type[click.Command] = click.Command,
     *,
-    workspace: bool = True,
+    workspace: Literal["any", "existing"] | None = "any",
     json: bool = True,
     code: Literal["needed", "optional"] | None = None,
 ) -> Callable[[Callable[..., Any]], click.Command]:
@@ -47,15 +48,16 @@ def command(
     Args:
         name: The name of the command.
         cls: The class of the command.
-        workspace: Whether it has `--workspace`.
+        workspace: Whether it has `--workspace`, and whether that folder must exist: a command that only reads runs
+            finds none in a folder that does not.
         json: Whether it has `--json`.
         code: Whether it uses code that a run or an experiment names: such a command has `--trust`. Where the code is
             `needed`, a user at a terminal is asked; where it is `optional`, the command does without it.
     """
     shared = [
         *([trust_option()] if code else []),
-        *([_workspace_option()] if workspace else []),
-        *([_json_option()] if json else []),
+        *([_workspace_option(existing=workspace == "existing")] if workspace else []),
+        *([context_flag("--json", AS_JSON, "Report one JSON document on standard output.")] if json else []),
     ]
 
     def decorate(function: Callable[..., Any]) -> click.Command:
@@ -68,24 +70,22 @@ def command(
     return decorate
 
 
-def _workspace_option() -> click.Option:
+def _workspace_option(existing: bool) -> click.Option:
+    def keep(context: click.Context, _option: click.Parameter, folder: str | None) -> None:
+        workspace = context.meta[_WORKSPACE] = Workspace(folder)
+        if existing and not workspace.folder.is_dir():
+            raise UsageError(
+                f"there is no folder {workspace.folder}, so there are no runs in it.",
+                "Name the folder in which you started them: --workspace FOLDER, or the variable POPULACE_WORKSPACE.",
+            )
+
     return click.Option(
         ["--workspace"],
         metavar="FOLDER",
         is_eager=True,  # The callback of a run's argument needs it.
         expose_value=False,
-        callback=lambda context, _option, folder: context.meta.update({_WORKSPACE: Workspace(folder)}),
+        callback=keep,
         help="The folder with runs/ and the call store.  [default: POPULACE_WORKSPACE or the current folder]",
-    )
-
-
-def _json_option() -> click.Option:
-    return click.Option(
-        ["--json"],
-        is_flag=True,
-        expose_value=False,
-        callback=lambda context, _option, value: context.meta.update({AS_JSON: value}),
-        help="Report one JSON document on standard output.",
     )
 
 
@@ -193,6 +193,13 @@ def chart_option(command: CommandT) -> CommandT:
     """`--chart`."""
     text = "Draw a PNG of the metrics, if matplotlib is installed."
     return click.option("--chart/--no-chart", default=True, help=text)(command)
+
+
+def desk_option(command: CommandT) -> CommandT:
+    """`--desk`."""
+    text = "Where you answer for the people whom you play."
+    kind = click.Choice(["keyboard", "studio"])
+    return option("--desk", type=kind, default="keyboard", envvar="POPULACE_DESK", help=text)(command)
 
 
 def interventions_option(command: CommandT) -> CommandT:

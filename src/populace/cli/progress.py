@@ -14,8 +14,9 @@ from populace.base.foreign import for_terminal
 from populace.base.formatting import duration, percent, plural
 from populace.broker import money_text
 from populace.cli.output import Terminal, err
+from populace.engine.observer import Observer
 from populace.engine.scenario import Scenario
-from populace.engine.simulation import Observer, Simulation
+from populace.engine.simulation import Simulation
 from populace.models import Artifact, HubFile, model_traits
 from populace.models.artifacts import fetch_together
 from populace.runs.reader import invalid_share
@@ -62,6 +63,18 @@ class RunDisplay(Observer):
             self._bar = new_bar("setting up", self._console)
             self._live = Live(self._bar, console=self._console, transient=True)
             self._live.start()
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take the bar away for as long as something else is shown."""
+        live = self._live
+        if live is not None:
+            live.stop()
+        try:
+            yield
+        finally:
+            if live is not None and live is self._live:
+                live.start()
 
     def on_step(self, simulation: Simulation) -> None:
         """Show a step."""
@@ -144,8 +157,7 @@ class RunDisplay(Observer):
 
     def _share_of_step(self, simulation: Simulation) -> float:
         """How far the step is, by the calls under way; a guess, for the bar only."""
-        usage, waiting = simulation.broker.usage, simulation.broker.under_way
-        done = usage.calls - simulation.calls_before
+        done, waiting = simulation.calls_in_step, simulation.broker.under_way
         return done / (done + waiting) if done + waiting else 0.0
 
     def _seconds_left(self, simulation: Simulation) -> float | None:

@@ -154,7 +154,7 @@ def _show_result(result: DiscriminationResult) -> None:
         out.print_line("  ", dim(note))
 
 
-@command("feedback")
+@command("feedback", workspace="existing")
 @click.argument("runs", nargs=-1, metavar="[RUN|EXPERIMENT]…")
 @option(
     "--kind",

@@ -39,7 +39,7 @@ from populace.runs.settings_text import value_text
 from populace.runs.step_events import event_text
 
 
-@command("list")
+@command("list", workspace="existing")
 def list_command() -> None:
     place = current_workspace()
     empty = f"There are no runs in {place.runs}. Begin with: {command_line('run', 'norms')}"
@@ -62,7 +62,7 @@ def _row(run: RunReader) -> dict[str, Any]:
         "model": summary.decided_by,
         "seed": summary.regime.seed,
         "invalid": percent(summary.invalid_share),
-        "calls": summary.usage.calls,
+        "calls": summary.usage.calls + run.manifest.status.abandoned_calls,
         "parent": f"{summary.parent.run} at {summary.parent.at}" if summary.parent else "",
         "metric": f"{numeric[0]} {charts.sparkline(metrics[numeric[0]].tail(24))}" if numeric else "",
         "created": summary.created,
@@ -89,7 +89,7 @@ def _show_biography(run: RunReader, person: Biography) -> None:
     out.print_line("  ", dim("why did they decide so:"), f"  {why}")
 
 
-@command("show", code="optional")
+@command("show", workspace="existing", code="optional")
 @run_argument()
 @click.option("--step", type=click.IntRange(min=0), help="Show one step.")
 @click.option("--person", metavar="NAME|ID", help="Open the decisions of one person.")
@@ -150,7 +150,7 @@ def _show_person(run: RunReader, step: int | None, person: str) -> None:
             show_decision(run, decision)
 
 
-@command("compare")
+@command("compare", workspace="existing")
 @run_argument("first")
 @run_argument("second")
 def compare_command(first: RunReader, second: RunReader) -> int:
@@ -193,7 +193,7 @@ def _write_page(run: RunReader, target: str, words: str | None, no_filter: bool)
     return write_page(community, target, verdicts=read_judgements(community).verdicts(), word_filter=word_filter)
 
 
-@command("export")
+@command("export", workspace="existing")
 @run_argument()
 @click.argument("target")
 @option(

@@ -8,6 +8,7 @@ import click
 
 from populace.base.errors import CallStoreError, ModelError, StoppedError, StorageError, UsageError
 from populace.base.formatting import plural
+from populace.cli.desk import KeyboardDesk
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
@@ -15,6 +16,7 @@ from populace.cli.options import (
     command,
     command_line,
     current_workspace,
+    desk_option,
     interventions_option,
     parameter_value,
     parameters,
@@ -25,7 +27,9 @@ from populace.cli.options import (
 from populace.cli.output import err, out, report_json, warn
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.cli.summary import show_finished_run
+from populace.deciders import Desk
 from populace.engine.discovery import find_scenario
+from populace.engine.folder_desk import FolderDesk
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on, pause, stop
@@ -41,23 +45,27 @@ from populace.tools.describe import parameters_of
 @click.option("--recording", metavar="RUN", help="The recorded run that answers for people whose decider is replay.")
 @interventions_option
 @call_options
+@desk_option
 @chart_option
-def run_command(scenario: str, chart: bool, recording: str | None, **options: Any) -> None:
+def run_command(scenario: str, chart: bool, recording: str | None, desk: str, **options: Any) -> None:
     scenario_class = find_scenario(scenario)
     settings = scenario_class(**parameters(options, scenario_class))
     fetch_missing_models(options["model"] if options["decider"] == "model" else "")
     workspace = current_workspace()
     source = Run(workspace.open(recording)) if recording else None
     with resumable_run() as display:
-        run = simulate(settings, recording=source, workspace=workspace, observer=display, **options)
+        run = simulate(
+            settings, recording=source, workspace=workspace, observer=display, desk=_desk(desk, display), **options
+        )
     show_finished_run(run, chart)
 
 
-@command("resume", code="needed")
+@command("resume", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @call_options
+@desk_option
 @chart_option
-def resume_command(run: Run, chart: bool, **options: Any) -> None:
+def resume_command(run: Run, chart: bool, desk: str, **options: Any) -> None:
     if run.manifest.status.state == "complete":
         check_end(run.journal)
         err.print_line(f"{run.name} is complete already: {run.manifest.status.reason}.")
@@ -69,11 +77,11 @@ def resume_command(run: Run, chart: bool, **options: Any) -> None:
     else:
         fetch_missing_models(recorded_model(run))
         with resumable_run() as display:
-            run.resume(observer=display, **options)
+            run.resume(observer=display, desk=_desk(desk, display), **options)
     show_finished_run(run, chart)
 
 
-@command("replay", code="needed")
+@command("replay", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @click.option(
     "--verify", is_flag=True, help="Compare every table of every step, and draw again from the distributions."
@@ -90,23 +98,28 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
     warn(*notes)
 
 
-@command("fork", code="needed")
+@command("fork", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @click.option("--at", type=click.IntRange(min=1), required=True, help="The first step that differs.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a parameter from that step on.")
 @settings_options(RunSettings, inherit=True)
 @interventions_option
 @call_options
+@desk_option
 @chart_option
-def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, **options: Any) -> None:
+def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, desk: str, **options: Any) -> None:
     regime = run.manifest.regime
     parameters = _changes(changes, scenario_class(run))
     decider = options["decider"] or regime.decider
     if decider == "model":
         fetch_missing_models(recorded_model(run, options["model"]))
     with resumable_run() as display:
-        forked = run.fork(at, parameters=parameters, observer=display, **options)
+        forked = run.fork(at, parameters=parameters, observer=display, desk=_desk(desk, display), **options)
     show_finished_run(forked, chart)
+
+
+def _desk(name: str, display: RunDisplay) -> Desk:
+    return FolderDesk() if name == "studio" else KeyboardDesk(display)
 
 
 @contextmanager
@@ -136,7 +149,7 @@ def _changes(given: tuple[str, ...], scenario: type[Scenario]) -> dict[str, Any]
     return changes
 
 
-@command("pause")
+@command("pause", workspace="existing")
 @run_argument()
 def pause_command(run: RunReader) -> None:
     pause(run.journal)
@@ -144,7 +157,7 @@ def pause_command(run: RunReader) -> None:
     out.print_line(f"{run.name} waits after the step under way. Continue with: {command_line('resume', run.name)}")
 
 
-@command("stop")
+@command("stop", workspace="existing")
 @run_argument()
 def stop_command(run: RunReader) -> None:
     stop(run.journal)

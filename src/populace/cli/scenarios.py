@@ -138,7 +138,7 @@ def _span(values: Range, form: Callable[[float], str] = "{:,.0f}".format) -> str
     return low if low == high else f"{low} to {high}"
 
 
-@command("new", workspace=False)
+@command("new", workspace=None)
 @click.argument("name")
 @click.option("--community", is_flag=True, help="Write the design of a community for `populace run forum` instead.")
 def new_command(name: str, community: bool) -> None:

@@ -23,7 +23,7 @@ from populace.experiments.wordings import STANDARD
 from populace.runs.reader import RunReader
 
 
-@command("report", code="optional")
+@command("report", workspace="existing", code="optional")
 @click.argument("name", metavar="EXPERIMENT|RUN")
 @click.option("--to", metavar="FOLDER", help="Where to write it.  [default: the folder of the experiment or run]")
 @click.option(
@@ -58,7 +58,7 @@ def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:
     return run, run.folder
 
 
-@command("robust", code="needed")
+@command("robust", workspace="existing", code="needed")
 @click.argument("study", metavar="RUN|EXPERIMENT")
 @option("--seeds", type=click.IntRange(min=2), default=12, help="For a run: how many seeds.")
 @option(

@@ -83,6 +83,8 @@ def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
         calls += f", {cost_text(usage.cost, summary.price)}"
     if usage.failures:
         calls += f", {usage.failures:,} failed"
+    if abandoned := run.manifest.status.abandoned_calls:
+        calls += f", and {plural(abandoned, 'call')} in a step that was abandoned"
     who = summary.decided_by
     if summary.fingerprint and regime.decider == "model" and not regime.model.startswith("http"):
         who += f"  ({summary.fingerprint[:24]})"

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 import polars as pl
-import yaml
 
+from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import QuestionnaireError
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
@@ -90,8 +90,8 @@ def _closed(results: SurveyResults) -> list[Any]:
 def _margins(path: str) -> dict[str, dict[str, float]]:
     """Shares to rake to, from a YAML file: for each column the share of each value."""
     try:
-        content = yaml.safe_load(Path(path).read_text("utf-8-sig"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
+        content = read_yaml(Path(path), words=True)
+    except (OSError, DocumentError) as error:
         raise QuestionnaireError(f"{path} could not be read: {error}.", "Write it as UTF-8 YAML.") from error
     shape = "Write it as `sex: {female: 0.51, male: 0.49}`."
     if not isinstance(content, dict) or not content:

@@ -11,6 +11,7 @@ import click
 from populace.base import trust
 from populace.base.errors import UntrustedCodeError
 from populace.cli import ARGUMENTS
+from populace.cli.flags import context_flag
 from populace.cli.output import err
 
 _TRUST = "populace.trust"
@@ -18,13 +19,8 @@ _TRUST = "populace.trust"
 
 def trust_option() -> click.Option:
     """`--trust`."""
-    return click.Option(
-        ["--trust"],
-        is_flag=True,
-        expose_value=False,
-        callback=lambda context, _option, value: context.meta.update({_TRUST: value}),
-        help="Trust the code that the run or experiment names, and remember that; read the code before.",
-    )
+    text = "Trust the code that the run or experiment names, and remember that; read the code before."
+    return context_flag("--trust", _TRUST, text)
 
 
 def trusting(function: Callable[..., Any], *, ask: bool) -> Callable[..., Any]:

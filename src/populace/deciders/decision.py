@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.templates import FEW
-from populace.models import Failure, Model, ReplyOrFailure
+from populace.models import Failure, ReplyOrFailure
 from populace.prompting import Conversations, Inquiry
 from populace.questions import STATUS_DTYPE, STATUSES, Answers
 
@@ -117,19 +117,19 @@ def _named(codes: npt.NDArray[np.uint8], names: pl.Series) -> pl.Series:
     return names[pl.Series(codes)]
 
 
-def prompt_table(rows: Conversations, model: Model, method: str, lead: str, outcomes: dict[str, Any]) -> pl.DataFrame:
+def prompt_table(rows: Conversations, spec: str, method: str, lead: str, outcomes: dict[str, Any]) -> pl.DataFrame:
     """The journal's rows for these conversations.
 
     Args:
         rows: The conversations.
-        model: Who answered.
-        method: How: scored or sampled.
+        spec: Who answered: the string of a model, or `human`.
+        method: How: scored, sampled or human.
         lead: How replies were made to begin.
         outcomes: The columns that replies fill: replies, status, mass, probabilities, call, tokens.
     """
     count = len(rows)
     order_texts = {order: " ".join(map(str, order)) for order in set(rows.arrangements)}
-    same = {"model": model.spec, "method": method, "labels": rows.mode == "labels", "lead": lead}
+    same = {"model": spec, "method": method, "labels": rows.mode == "labels", "lead": lead}
     same |= dict.fromkeys(("reasoning", "mass", "probabilities", "fields"))
     columns = {
         "prompt": np.arange(count, dtype=np.int32) // rows.orders,

@@ -17,6 +17,7 @@ from populace.base.errors import ReplayMismatchError
 from populace.base.foreign import for_prompt, for_shell
 from populace.base.randomness import uniforms
 from populace.deciders.decision import PROMPT_SCHEMA, InquiryResult, apply_temperature, draw_options, status_column
+from populace.deciders.human import HUMAN, by_human
 from populace.deciders.scored import option_values
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling
 from populace.questions import STATUS_DTYPE, STATUSES, Answers, Finite, Question
@@ -93,7 +94,7 @@ def replay(inquiry: Inquiry, step: RecordedStep, run: str, *, redraw: bool = Fal
             inquiry.people.ids[0],
         )
     _compare_people(inquiry, ask, place)
-    for rows, spec, part in inquiry.by_model():
+    for rows, spec, part in [*inquiry.by_model(), *by_human(inquiry)]:
         _compare_prompts(part, rows, spec, ask, place)
     answers = ask.restore(question)
     if redraw:
@@ -155,8 +156,10 @@ def _distributions(prompts: pl.DataFrame) -> tuple[npt.NDArray[np.float64] | Non
     if not prompts.height or lists.null_count() == prompts.height:
         return None, None
     width = int(lists.list.len().max() or 0)  # type: ignore[arg-type]
-    blank = [0.0] * width
-    table = np.array([row if row is not None else blank for row in lists.to_list()])
+    # A row that was never scored has no distribution; one that was and failed has zeros.
+    blank = {method: [0.0 if method == "scored" else np.nan] * width for method in prompts["method"].unique()}
+    rows = zip(lists.to_list(), prompts["method"].to_list(), strict=True)
+    table = np.array([row if row is not None else blank[method] for row, method in rows])
     masses = prompts["mass"].fill_null(0.0).to_numpy()
     numbers = prompts["prompt"].to_numpy()
     count = int(numbers.max()) + 1
@@ -184,7 +187,7 @@ def _compare_prompts(part: Inquiry, rows: npt.NDArray[np.int64], spec: str, ask:
         raise place.mismatch(f"{part.path}: the journal holds no prompt to {spec} there.")
     first = prompts.row(0, named=True)
     opening = conversations(part, mode="labels" if first["labels"] else "words", scored=first["method"] == "scored")
-    if first["method"] == "sampled" or part.question.reason:
+    if spec != HUMAN and (first["method"] == "sampled" or part.question.reason):
         opening = rows_for_sampling(part, opening)
     texts_now = _texts(opening)
     texts = ask.prompts.group_by("prompt", maintain_order=True).agg(pl.first("system"), pl.first("user"))

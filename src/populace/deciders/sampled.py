@@ -152,7 +152,7 @@ class _Sampling:
             "prompt_tokens": [row.tokens[0] for row in rows],
             "completion_tokens": [row.tokens[1] for row in rows],
         }
-        table = prompt_table(opening, self.model, "sampled", "", columns)
+        table = prompt_table(opening, self.model.spec, "sampled", "", columns)
         ids = self.inquiry.people.ids
         return InquiryResult(
             Answers(question, ids, values, status_column(answer_codes(status)[opening.of_person]), opening.of_person),

@@ -48,7 +48,7 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
         requests = scored.requests(first, lead, model.capabilities.top_tokens)
         scored.read(*await broker.fetch(model, requests, inquiry.purpose, on_failure=inquiry.on_failure))
     probabilities, masses, status = scored.arrays()
-    table = prompt_table(rows, model, "scored", lead, _columns(scored, probabilities, masses, status))
+    table = prompt_table(rows, model.spec, "scored", lead, _columns(scored, probabilities, masses, status))
     masses = np.nan_to_num(masses)
     if rows.orders > 1:
         probabilities = probabilities.reshape(-1, rows.orders, probabilities.shape[1]).mean(axis=1)

@@ -15,9 +15,10 @@ import polars as pl
 from populace.base.errors import ScenarioError, UnknownNameError, UsageError
 from populace.base.randomness import uniforms
 from populace.base.templates import Template
+from populace.engine.observer import Observer
 from populace.engine.replay import replay_to
 from populace.engine.session import Session
-from populace.engine.simulation import Observer, Simulation
+from populace.engine.simulation import Simulation
 from populace.people import Id
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation

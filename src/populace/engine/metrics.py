@@ -1,6 +1,7 @@
 """Metrics: methods of a scenario that measure something after every step."""
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +12,9 @@ from populace.base.values import kind_of, refusal
 
 MetricT = TypeVar("MetricT", bound=Callable[[Any], Any])
 
+_NUMBER = re.compile(r"\s*[-+−]?[\d.,]*\d[\d.,]*(?:e[-+]?\d+)?\s*%?\s*", re.IGNORECASE)
+"""A number that is written as text, perhaps as a percentage."""
+
 MARK = "__populace_metric__"
 """The attribute of a method that is a metric."""
 
@@ -18,7 +22,7 @@ MARK = "__populace_metric__"
 def metric(function: MetricT) -> MetricT:
     """Mark a method as a metric: it is computed at the beginning and after every step.
 
-    It returns a number, a truth value, a text, or None where there is nothing to measure yet.
+    It returns a number, a truth value, a text that names a state, or None where there is nothing to measure yet.
 
     Example:
         >>> from populace import Scenario
@@ -45,6 +49,11 @@ def plain_metric(value: Any, name: str) -> float | str | None:
         >>> plain_metric(np.float32(0.5), "share"), plain_metric(True, "calm")
         (0.5, 1.0)
     """
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        raise ScenarioError(
+            f"the value of the metric {name!r} is the text {value!r}, of which no mean and no chart can be made.",
+            "Return the number itself, without str(…) and without a format; reports round it.",
+        )
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, np.ndarray) and not value.ndim:

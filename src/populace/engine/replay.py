@@ -1,9 +1,10 @@
 """A recorded run, run again on its own answers up to a step."""
 
 from populace.engine.discovery import recorded_scenario
+from populace.engine.observer import Observer
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
-from populace.engine.simulation import Observer, Simulation
+from populace.engine.simulation import Simulation
 from populace.engine.workspace import trusted_for
 from populace.journal import MemoryRecord
 from populace.runs.reader import RunReader

@@ -13,13 +13,15 @@ from typing import Any, Literal, get_args
 
 from populace.base.errors import JournalError, PopulaceError, UnknownNameError, UsageError
 from populace.broker import CallSettings
+from populace.deciders import Desk
 from populace.engine.contract import check_scenario
 from populace.engine.discovery import reference, source_code
+from populace.engine.observer import Observer
 from populace.engine.replay import build_scenario
 from populace.engine.scenario import Scenario
 from populace.engine.session import EMBEDDINGS, Session
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
-from populace.engine.simulation import Observer, Simulation
+from populace.engine.simulation import Simulation
 from populace.engine.society import Society
 from populace.engine.workspace import Workspace, trusted_for
 from populace.journal import (
@@ -57,12 +59,15 @@ class Run(RunReader):
     """
 
     @takes_settings(CallSettings)
-    def resume(self, *, model: Model | None = None, observer: Observer | None = None, **settings: Any) -> Run:
-        """Go on from the last committed step; what was paid for before is not paid for again.
+    def resume(
+        self, *, model: Model | None = None, observer: Observer | None = None, desk: Desk | None = None, **settings: Any
+    ) -> Run:
+        """Go on from the last committed step; what was paid for or answered by hand is not asked for again.
 
         Args:
             model: The model of the run, where it was given as an object.
             observer: Receives the progress of the run.
+            desk: Where somebody answers in the place of people.
             **settings: See `CallSettings`.
         """
         calls = read_settings(CallSettings, settings)
@@ -73,7 +78,7 @@ class Run(RunReader):
         with _locked(journal):
             verify_journal(journal)
             scenario, recording = build_scenario(self), _recording(journal)
-            session = Session(Workspace.of(journal).store(), calls=calls, model=model, run=journal)
+            session = Session(Workspace.of(journal).store(), calls=calls, model=model, run=journal, desk=desk)
             journal.set_status(state="running", reason="", stop=None)
             simulation = Simulation(scenario, journal, session, source=journal, recording=recording, observer=observer)
             session.finish(_run_until_stopped(simulation))
@@ -114,6 +119,7 @@ class Run(RunReader):
         parameters: Mapping[str, Any] | None = None,
         interventions: Interventions = (),
         observer: Observer | None = None,
+        desk: Desk | None = None,
         **settings: Any,
     ) -> Run:
         """A new run that shares every step before `at` and differs from there on.
@@ -125,13 +131,14 @@ class Run(RunReader):
             parameters: Parameters to change from that step on.
             interventions: Further interventions, at `at` or later.
             observer: Receives the progress of the run.
+            desk: Where somebody answers in the place of people.
             **settings: See `RunSettings` and `CallSettings`.
         """
         model = settings.get("model")
         calls = read_settings(CallSettings, settings)
         manifest = self._fork_manifest(at, parameters or {}, interventions, settings)
         workspace = Workspace.of(self.journal)
-        session = Session(workspace.store(), calls=calls, model=model, run=self.record)
+        session = Session(workspace.store(), calls=calls, model=model, run=self.record, desk=desk)
         return _start(build_scenario(self), manifest, session, workspace, observer)
 
     def _fork_manifest(
@@ -220,6 +227,7 @@ def simulate(
     workspace: str | Path | Workspace | None = None,
     keep: Keep = "run",
     observer: Observer | None = None,
+    desk: Desk | None = None,
     **settings: Any,
 ) -> Run:
     """Run a scenario to its end.
@@ -231,6 +239,7 @@ def simulate(
         workspace: The folder for the run and the call store; the current one by default.
         keep: What outlives the process: the `run` folder and the call store, only the `calls`, or `nothing`.
         observer: Receives the progress of the run.
+        desk: Where somebody answers in the place of the people whom `play` names.
         **settings: See `RunSettings` and `CallSettings`.
 
     Example:
@@ -266,7 +275,7 @@ def simulate(
         created=now(),
     )
     manifest.run = _stem(type(scenario), manifest)
-    session = Session(None if keep == "nothing" else workspace.store(), calls=calls, model=model)
+    session = Session(None if keep == "nothing" else workspace.store(), calls=calls, model=model, desk=desk)
     record = recording.record if recording is not None else None
     return _start(scenario, manifest, session, workspace if keep == "run" else None, observer, record)
 

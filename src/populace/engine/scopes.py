@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
@@ -261,6 +262,12 @@ def _close(task: _Task) -> None:
         _close(child)
     task.closed = True
     task.body.close()
+
+
+async def call_and_wait(function: Callable[[], Any]) -> Any:
+    """What a function returns, whether it is a coroutine or not."""
+    result = function()
+    return await result if inspect.isawaitable(result) else result
 
 
 def must_be_awaited(method: MethodT) -> MethodT:

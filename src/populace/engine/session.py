@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from populace.base import trust
+from populace.base.errors import ScenarioError
+from populace.base.modules import file_in_loading
 from populace.broker import FREE, Broker, CallSettings, CallStore, MemoryCallStore, Usage
-from populace.deciders import InquiryResult, decide, rejected_prompts
+from populace.deciders import Desk, InquiryResult, decide, rejected_prompts
 from populace.engine.workspace import trusted_for
 from populace.journal import Record
 from populace.models import (
@@ -46,6 +48,7 @@ class Session:
         stand_in: A model that answers in the place of every other, as in a rehearsal.
         run: A recorded run, whose models are opened only if their code or server is trusted.
         embeddings: The folder in which vectors of embedding servers are kept; beside the call store by default.
+        desk: Where somebody answers in the place of people; nobody does if left out.
 
     Example:
         >>> from populace.models import Scripted
@@ -62,8 +65,15 @@ class Session:
         stand_in: Model | None = None,
         run: Record | None = None,
         embeddings: Path | None = None,
+        desk: Desk | None = None,
     ) -> None:
+        if file := file_in_loading():
+            raise ScenarioError(
+                f"{Path(file).name} asks a model while Populace loads it for what it defines.",
+                'Put the lines that start something below: if __name__ == "__main__":',
+            )
         self._run = run
+        self.desk = desk
         path = None if store is None else store.path
         self._embeddings = embeddings or (path and path.with_name(EMBEDDINGS))
         if isinstance(model, str):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import inspect
 import time
 from collections import Counter
 from collections.abc import Coroutine, Mapping
@@ -29,9 +28,11 @@ from populace.base.errors import (
 from populace.base.foreign import for_shell
 from populace.base.randomness import stream
 from populace.broker import Usage
-from populace.deciders import InquiryResult, RecordedStep, decide, rejected_prompts, replay
+from populace.deciders import DeskReplies, InquiryResult, RecordedStep, decide, rejected_prompts, replay
 from populace.engine import step_tables
 from populace.engine.metrics import plain_metric
+from populace.engine.observer import Observer
+from populace.engine.play import check_play, played_names
 from populace.engine.run_control import add_resume_hint
 from populace.engine.scenario import Scenario
 from populace.engine.scenario_code import (
@@ -41,10 +42,10 @@ from populace.engine.scenario_code import (
     code_outside_step,
     error_in_scenario,
 )
-from populace.engine.scopes import Driver, Scope
+from populace.engine.scopes import Driver, Scope, call_and_wait
 from populace.engine.session import Session
 from populace.engine.stage import Stage
-from populace.journal import Intervention, Record, Regime, Stop, StopKind
+from populace.journal import Intervention, Journal, Record, Regime, Stop, StopKind
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Answers
@@ -52,41 +53,8 @@ from populace.questions import Answers
 _PAUSE_CHECK_S = 0.1
 """How often, in seconds of the wall clock, a paused run looks whether it may go on."""
 
-
 _MANY_REJECTED = 20
 """If a model rejects so many prompts at once and accepts none, the cause is not one long prompt."""
-
-
-class Observer:
-    """Receives the progress of a run; every method may be left out.
-
-    Example:
-        >>> from populace import simulate
-        >>> from populace.scenarios.norms import Norms
-        >>> class StepCounter(Observer):
-        ...     steps = 0
-        ...     def on_step(self, simulation):
-        ...         self.steps += 1
-        >>> counter = StepCounter()
-        >>> run = simulate(Norms(workers=3, days=2), decider="rule", keep="nothing", observer=counter)
-        >>> counter.steps
-        3
-    """
-
-    def on_start(self, simulation: Simulation) -> None:
-        """The run begins."""
-
-    def on_step(self, simulation: Simulation) -> None:
-        """A step was committed or replayed."""
-
-    def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
-        """A question is put, as the scenario words it; its people are as they are at this moment."""
-
-    def on_replies(self, simulation: Simulation) -> None:
-        """Replies arrived."""
-
-    def on_end(self, simulation: Simulation) -> None:
-        """The run is over, well or not."""
 
 
 @dataclass
@@ -144,6 +112,7 @@ class Simulation:
         first = self._regimes[0]
         self._stage = Stage(scenario, self._driver, first, session)
         self._variation = Variation.read(first.variation)
+        self._play = played_names(first)
         self._current = _Step(0)
         self._last_usage = Usage()
         self.broker.on_replies = lambda: self.observer.on_replies(self)
@@ -151,6 +120,8 @@ class Simulation:
         self._cached_step: tuple[Record, RecordedStep] | None = None
         self._metrics = scenario.metrics()
         self._has_replies = False
+        folder = record.folder if isinstance(record, Journal) else None
+        self._replies = DeskReplies(session.desk, folder, session.calls.play_timeout_s, lambda: self.stopping)
 
     async def run(self, until: int | None = None) -> str:
         """Go to the end, or only to a step; returns why the run ended."""
@@ -168,11 +139,11 @@ class Simulation:
                 await self._advance()
         except (StoppedError, ModelError) as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
-            self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop))
+            self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop), **self._abandoned_calls())
             add_resume_hint(stop, self.record)
             raise
         except PopulaceError as error:
-            self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"))
+            self._set_status(state="failed", reason=error.what, stop=Stop(kind="error"), **self._abandoned_calls())
             if isinstance(error, UsageError):
                 # Calls may have been made: "bad input; nothing was started" would be wrong.
                 error.exit_code = PopulaceError.exit_code
@@ -191,9 +162,9 @@ class Simulation:
         self.broker.halt()
 
     @property
-    def calls_before(self) -> int:
-        """How many calls had been made when the step under way began."""
-        return self._last_usage.calls
+    def calls_in_step(self) -> int:
+        """How many calls were made so far in the step under way."""
+        return self.broker.usage.calls - self._last_usage.calls
 
     @property
     def step_under_way(self) -> int:
@@ -210,6 +181,7 @@ class Simulation:
         people = await self._drive(call_and_wait(self.scenario.setup), "0")
         # A copy, so that people who are used for several runs are the same at the beginning of each.
         self._stage.people = check_setup(self.scenario, people).copy()
+        check_play(self._stage.settings, self._stage.people, self.interventions)
         self.planned = self._length()
         await self._commit()
 
@@ -251,6 +223,8 @@ class Simulation:
         self.scenario.change(regime.parameters)
         self._stage.settings = regime
         self._variation = Variation.read(regime.variation)
+        self._play = played_names(regime)
+        check_play(self._stage.settings, self._stage.people, self.interventions)
 
     def _intervene(self, step: int) -> None:
         for intervention in self.interventions:
@@ -264,12 +238,15 @@ class Simulation:
         for inquiry in inquiries:
             self.observer.on_question(self, inquiry)
         inquiries = [self._variation.apply(inquiry) for inquiry in inquiries]
+        if self._play:
+            inquiries = [replace(inquiry, play=self._play) for inquiry in inquiries]
         if self.replaying:
             results = [self._replay(inquiry) for inquiry in inquiries]
         else:
             recorded_step = self._recorded_step(self.recording, self._current.number)
             outcomes = await asyncio.gather(
-                *(decide(inquiry, self.broker, recorded_step) for inquiry in inquiries), return_exceptions=True
+                *(decide(inquiry, self.broker, recorded_step, self._replies) for inquiry in inquiries),
+                return_exceptions=True,
             )
             results = []
             for outcome in outcomes:
@@ -292,10 +269,8 @@ class Simulation:
         self._has_replies = self._has_replies or rejected < total
 
     def _replay(self, inquiry: Inquiry) -> InquiryResult:
-        if self.source is None:
-            raise ReplayMismatchError("there is nothing to replay.", step=self._current.number)
         step = self._recorded_step(self.source, self._current.number)
-        if step is None:
+        if self.source is None or step is None:
             raise ReplayMismatchError("the journal lacks this step.", step=self._current.number)
         return replay(inquiry, step, self.source.name, redraw=self.verify)
 
@@ -385,24 +360,19 @@ class Simulation:
 
     def _usage_since(self) -> dict[str, Any]:
         """What was used since the last commit."""
-        now, before = self.broker.usage, self._last_usage
-        usage = Usage(**{name: getattr(now, name) - getattr(before, name) for name in Usage.__dataclass_fields__})
-        self._last_usage = Usage.from_json(now.to_json())
+        usage = self.broker.usage - self._last_usage
+        self._last_usage = Usage.from_json(self.broker.usage.to_json())
         seconds = time.monotonic() - self._current.start
         return {**usage.to_json(), "seconds": round(seconds, 4)}
 
+    def _abandoned_calls(self) -> dict[str, int]:
+        """The calls of abandoned steps, as a part of the status."""
+        return {"abandoned_calls": self.record.manifest.status.abandoned_calls + self.calls_in_step}
+
     def _notes(self) -> list[str]:
-        notes = list(self.record.manifest.status.notes)
-        for model in self.broker.models:
-            notes += [note for note in model.notes if note not in notes]
-        return notes
+        models = [note for model in self.broker.models for note in model.notes]
+        return list(dict.fromkeys([*self.record.manifest.status.notes, *models]))
 
     def _set_status(self, **changes: Any) -> None:
         if not (self.record is self.source and self.replaying):
             self.record.set_status(**changes)
-
-
-async def call_and_wait(function: Any) -> Any:
-    """What a function returns, whether it is a coroutine or not."""
-    result = function()
-    return await result if inspect.isawaitable(result) else result

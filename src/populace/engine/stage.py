@@ -5,14 +5,14 @@ A scenario keeps no state of a run outside its stage and its own attributes; the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from populace.base.errors import ScenarioError
+from populace.base.errors import InterventionError, ScenarioError
 from populace.engine.scopes import AwaitableCall, Driver
 from populace.engine.session import Session
 from populace.journal import RunSettings
@@ -88,3 +88,24 @@ class Stage:
     def use_model(self, spec: str) -> None:
         """Let another model decide for people whom no column gives one."""
         self.settings = self.settings.model_copy(update={"model": spec})
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether people remember anything."""
+        return self.scenario.mind.memory is not None
+
+    def remember(self, people: People, text: str, *, kind: str, importance: float) -> None:
+        """Let people remember something; only where they have a memory."""
+        memory, ids = self.scenario.mind.memory, people.ids.to_list()
+        if memory is not None:
+            memory.store(ids, [text] * len(ids), kind=kind, now=self.scenario.seconds, importance=importance)
+
+    def change_thing(self, place: str, state: str) -> None:
+        """Let a thing of the world be in another state, through the method `change_thing` of the scenario."""
+        change: Callable[[str, str], None] | None = getattr(self.scenario, "change_thing", None)
+        if change is None:
+            raise InterventionError(
+                f"{type(self.scenario).title()} has no things that could change.",
+                "A scenario with things defines the method change_thing(place, state).",
+            )
+        change(place, state)

@@ -89,7 +89,7 @@ def metric_row(step: int, values: Mapping[str, float | str | None]) -> pl.DataFr
 def status_counts(asks: list[tuple[Inquiry, InquiryResult]]) -> dict[str, Any]:
     """How many answers had which status, and how many rested on little probability."""
     statuses: Counter[str] = Counter()
-    scored = low = sampled = rejected = 0
+    scored = low = sampled = rejected = human = silent = 0
     for _, result in asks:
         statuses.update(result.answers.statuses())
         if result.answers.mass is not None:
@@ -99,10 +99,15 @@ def status_counts(asks: list[tuple[Inquiry, InquiryResult]]) -> dict[str, Any]:
             scored += int(weight[known].sum())
             low += int(weight[known & (result.answers.mass < LOW_MASS)].sum())
         elif result.prompts.height and (result.prompts["method"] == "sampled").any():
-            sampled += int((result.answers.prompt >= 0).sum())
+            written = result.prompts.filter(pl.col("method") != "human")["prompt"]
+            sampled += int(np.isin(result.answers.prompt, written.to_numpy()).sum())
         rejected += _rejected_count(result)
+        if result.prompts.height and (by_hand := result.prompts["method"] == "human").any():
+            human += int(by_hand.sum())
+            silent += int((by_hand & (result.prompts["status"] == "unanswered")).sum())
     counts = {"statuses": dict(sorted(statuses.items())), "scored": scored, "low_mass": low, "sampled": sampled}
-    return counts | ({"rejected": rejected} if rejected else {})
+    rare = {"rejected": rejected, "human": human, "human_unanswered": silent}
+    return counts | {name: count for name, count in rare.items() if count}
 
 
 def _prompts_without_score(prompts: pl.DataFrame) -> npt.NDArray[np.int32]:

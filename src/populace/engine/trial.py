@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from populace.base.errors import InterruptedRunError
 from populace.broker import Usage
 from populace.engine.contract import check_scenario
+from populace.engine.observer import Observer
 from populace.engine.scenario import Scenario
 from populace.engine.session import Session
-from populace.engine.simulation import Observer, Simulation
+from populace.engine.simulation import Simulation
 from populace.journal import AnyIntervention, Manifest, MemoryRecord, Regime, RunSettings
 from populace.models import Model
 

@@ -10,8 +10,7 @@ import pydantic
 from populace.base.errors import InterventionError, UnknownNameError, UsageError
 from populace.engine.scenario import Scenario
 from populace.experiments.arms import SETTINGS, Level
-from populace.journal import DECIDERS
-from populace.journal.interventions import Intervention, read_interventions
+from populace.journal import DECIDERS, Intervention, read_interventions
 from populace.models import open_model
 from populace.prompting.variation import Variation
 

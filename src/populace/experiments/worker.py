@@ -26,8 +26,9 @@ from populace.base.errors import (
     StorageError,
 )
 from populace.broker import CallSettings
+from populace.engine.observer import Observer
 from populace.engine.run import Run, simulate
-from populace.engine.simulation import Observer, Simulation
+from populace.engine.simulation import Simulation
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.evidence import is_witness, run_evidence

@@ -1,23 +1,24 @@
 """The run folder: manifest, settings, interventions, committed steps, forks."""
 
 from populace.journal.binding import check_end, damage, verify_journal
+from populace.journal.intervention_list import AnyIntervention, read_interventions
 from populace.journal.interventions import (
     AddPeople,
     Announce,
-    AnyIntervention,
     ChangeParameters,
+    ChangeThing,
+    InnerVoice,
     Intervention,
     RemovePeople,
-    Selection,
     SetColumns,
     SwapModel,
     Target,
-    read_interventions,
 )
 from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.record import MemoryRecord, Record
 from populace.journal.segments import READ_ERRORS, UNREADABLE
+from populace.journal.selection import Selection
 from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunSettings
 
 __all__ = [
@@ -28,7 +29,9 @@ __all__ = [
     "Announce",
     "AnyIntervention",
     "ChangeParameters",
+    "ChangeThing",
     "Decider",
+    "InnerVoice",
     "Intervention",
     "Journal",
     "Manifest",

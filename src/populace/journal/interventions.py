@@ -7,19 +7,16 @@ checks and describes itself.
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
 import pydantic
 
-from populace.base.documents import DocumentError, parse_json, read_text
 from populace.base.errors import InterventionError, PopulaceError
+from populace.journal.selection import PlainData, Selection
 from populace.models import check_model
 from populace.people import HEARD, People
-
-_SIGNS = {"eq": "is", "ne": "is not", "in": "is one of", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
 
 
 class Target(Protocol):
@@ -35,55 +32,19 @@ class Target(Protocol):
     def use_model(self, spec: str) -> None:
         """Let another model decide for people whom no column gives one."""
 
+    @property
+    def has_memory(self) -> bool:
+        """Whether people remember anything."""
 
-class Selection(pydantic.BaseModel):
-    """Some of the people: by conditions on columns, by ids, or a share drawn at random; everybody by default.
+    def remember(self, people: People, text: str, *, kind: str, importance: float) -> None:
+        """Let people remember something; only where they have a memory."""
 
-    Example:
-        >>> Selection(where={"age": {"ge": 30}}).describe(2, 3)
-        '2 of 3 people (age ≥ 30)'
-    """
-
-    model_config = pydantic.ConfigDict(extra="forbid")
-
-    where: dict[str, Any] = {}
-    ids: list[int | str] | None = None
-    share: Annotated[float | None, pydantic.Field(gt=0, le=1)] = None
-
-    def of(self, people: People, rng: np.random.Generator) -> People:
-        """The people selected."""
-        selected = people.where(**self.where) if self.ids is None else people.take(self.ids).where(**self.where)
-        if self.share is not None:
-            selected = selected.sample(round(len(selected) * self.share), seed=rng)
-        return selected
-
-    def describe(self, selected: int | None = None, total: int = 0) -> str:
-        """The selection in words, with how many people it holds where that is known."""
-        parts = [_condition_text(name, condition) for name, condition in self.where.items()]
-        if self.ids is not None:
-            parts.append(f"id {' or '.join(map(str, self.ids[:8]))}{' …' if len(self.ids) > 8 else ''}")
-        if self.share is not None:
-            parts.append(f"{self.share:.0%} of them at random")
-        if not parts:
-            return "everybody"
-        count = f"{selected:,} of {total:,} people" if selected is not None else "the people"
-        return f"{count} ({', '.join(parts)})"
+    def change_thing(self, place: str, state: str) -> None:
+        """Let a thing of the world be in another state; InterventionError where the world has no such thing."""
 
 
-def _condition_text(column: str, condition: Any) -> str:
-    if condition is None:
-        return f"{column} is empty"
-    if isinstance(condition, Mapping):
-        return " and ".join(f"{column} {_SIGNS.get(sign, sign)} {value}" for sign, value in condition.items())
-    if isinstance(condition, list):
-        return f"{column} is one of {', '.join(map(str, condition))}"
-    return f"{column} is {condition}"
-
-
-class Intervention(pydantic.BaseModel):
+class Intervention(PlainData):
     """Something that is done to a society from outside."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
 
     at: int = pydantic.Field(ge=1, description="The step at whose beginning it happens.")
 
@@ -128,8 +89,18 @@ class Intervention(pydantic.BaseModel):
         raise NotImplementedError
 
 
+Importance = Annotated[float, pydantic.Field(ge=1, le=10, allow_inf_nan=False)]
+"""How important a memory is to a person, from 1 to 10."""
+
+
+_ANNOUNCED = 6.0
+"""How important an announcement is to those who hear it."""
+
+
 class Announce(Intervention):
     """Tell people something; it stands before all that they are asked, for `steps` steps or until the end.
+
+    People with a memory also remember it.
 
     Example:
         >>> Announce(at=3, text="Wear green.", steps=2).describe()
@@ -142,12 +113,15 @@ class Announce(Intervention):
     steps: Annotated[int | None, pydantic.Field(ge=1)] = None
 
     def apply(self, target: Target, rng: np.random.Generator) -> None:
-        """Put the words after what people heard before."""
+        """Put the words after what people heard before, and into their memories."""
         people = target.people
+        selected = self.to.of(people, rng)
         old = people[HEARD] if HEARD in people else pl.Series(HEARD, [None] * len(people), dtype=pl.String)
-        table = pl.DataFrame({"old": old, "selected": _mask(self.to.of(people, rng), people)})
+        table = pl.DataFrame({"old": old, "selected": _mask(selected, people)})
         more = pl.when(pl.col("old").is_null()).then(pl.lit(self.text)).otherwise(pl.col("old") + "\n" + self.text)
         people[HEARD] = table.select(pl.when("selected").then(more).otherwise("old")).to_series()
+        if target.has_memory and len(selected):
+            target.remember(selected, f"It was announced: {self.text}", kind="announcement", importance=_ANNOUNCED)
 
     def end(self, target: Target, step: int) -> None:
         """Take the words out of what people heard, once their time is over."""
@@ -162,6 +136,58 @@ class Announce(Intervention):
         """What is announced to whom, and for how long."""
         duration = f", for {_count(self.steps, 'step', 'steps')}" if self.steps else ""
         return f"At step {self.at}, tell {self.to.describe(selected, total)}: “{self.text}”{duration}"
+
+
+class InnerVoice(Intervention):
+    """Put a thought into the memories of people, as if it were their own. People need a memory for it.
+
+    Example:
+        >>> InnerVoice(at=3, text="You want to run for mayor.", to=Selection(ids=[4])).describe(1, 25)
+        'At step 3, put a thought into the memories of 1 of 25 people (id 4): “You want to run for mayor.”'
+    """
+
+    kind: Literal["think"] = "think"
+    text: str = pydantic.Field(min_length=1)
+    to: Selection = Selection()
+    importance: Importance = 8
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Store the thought."""
+        if not target.has_memory:
+            raise InterventionError(
+                "an inner voice becomes a memory, and the people of this scenario have none.",
+                "Use an announcement, or a scenario in which people remember, such as party or discussion.",
+            )
+        selected = self.to.of(target.people, rng)
+        if len(selected):
+            target.remember(selected, self.text, kind="thought", importance=self.importance)
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """Who thinks what."""
+        return (
+            f"At step {self.at}, put a thought into the memories of {self.to.describe(selected, total)}: “{self.text}”"
+        )
+
+
+class ChangeThing(Intervention):
+    """Let a thing of the world be in another state, for people to notice. The world needs things for it.
+
+    Example:
+        >>> ChangeThing(at=30, place="Kettle & Crumb: kitchen: stove", state="burning").describe()
+        'At step 30, Kettle & Crumb: kitchen: stove is now burning'
+    """
+
+    kind: Literal["thing"] = "thing"
+    place: str = pydantic.Field(min_length=1)
+    state: str = pydantic.Field(min_length=1)
+
+    def apply(self, target: Target, rng: np.random.Generator) -> None:
+        """Change the state of the thing."""
+        target.change_thing(self.place, self.state)
+
+    def describe(self, selected: int | None = None, total: int = 0) -> str:
+        """Which thing is in which state."""
+        return f"At step {self.at}, {self.place} is now {self.state}"
 
 
 class SetColumns(Intervention):
@@ -226,11 +252,23 @@ class AddPeople(Intervention):
             raise InterventionError(
                 f"people who join have {sorted(unknown)[0]!r}, which is not a column of the population."
             )
-        schema = {name: people.frame.schema[name] for name in people.columns if any(name in row for row in rows)}
+        names = [name for name in people.columns if any(name in row for row in rows)]
+        columns = [self._column(name, [row.get(name) for row in rows], people.frame.schema[name]) for name in names]
         try:
-            people.add(People(pl.DataFrame(rows, schema=schema)))
+            people.add(People(pl.DataFrame(columns)))
         except (pl.exceptions.PolarsError, TypeError, PopulaceError) as error:
             raise InterventionError(f"people could not join at step {self.at}: {error}") from error
+
+    def _column(self, name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
+        """The values of people who join, in the type of the column."""
+        try:
+            return pl.Series(name, values, dtype=dtype)
+        except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
+            value = next((each for each in values if not _fits(each, dtype)), values[0])
+            raise InterventionError(
+                f"people could not join at step {self.at}: {value!r} does not fit the column {name!r}, "
+                f"which holds {_KINDS.get(type(dtype), str(dtype))}."
+            ) from error
 
     def models(self) -> list[str]:
         """The models of the people who join."""
@@ -328,57 +366,19 @@ class SwapModel(Intervention):
         return f"At step {self.at}, {self.model} decides for {people}"
 
 
-AnyIntervention = Annotated[
-    Announce | SetColumns | AddPeople | RemovePeople | ChangeParameters | SwapModel,
-    pydantic.Field(discriminator="kind"),
-]
-_LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[AnyIntervention])
-
-
-_EXAMPLE = 'Write a list of interventions, each like {"kind": "announce", "at": 3, "text": "Today is green day."}'
-
-
-def is_file_name(source: str) -> bool:
-    """Whether interventions are given as the name of a file, not as JSON text.
-
-    Example:
-        >>> is_file_name("announcements.json"), is_file_name('{"kind": "announce"}')
-        (True, False)
-    """
-    return not source.lstrip().startswith(("{", "["))
-
-
-def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any]]) -> list[AnyIntervention]:
-    """Interventions from JSON text, a JSON file or plain data; a single one may stand without brackets.
-
-    Example:
-        >>> read_interventions('{"kind": "announce", "at": 3, "text": "Wear green."}')[0].at
-        3
-    """
-    data: Any = source
-    if isinstance(source, (str, Path)):
-        text = str(source)
-        is_file = is_file_name(text)
-        try:
-            data = parse_json(read_text(Path(text)) if is_file else text)
-        except OSError as error:
-            raise InterventionError(f"the interventions in {text} cannot be read: {error.strerror}.") from error
-        except DocumentError as error:
-            raise InterventionError(
-                f"the interventions{f' in {text}' if is_file else ''} are not JSON that can be used: {error}.",
-                _EXAMPLE,
-            ) from error
-    try:
-        return _LIST.validate_python(data if isinstance(data, list) else [data])
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        number, *inside = first["loc"] or (0,)
-        where = f" ({'.'.join(map(str, inside))})" if inside else ""
-        raise InterventionError(f"intervention {int(number) + 1}{where}: {first['msg']}.", _EXAMPLE) from error
-
-
 def _mask(selected: People, people: People) -> pl.Series:
     return people.ids.is_in(selected.ids.implode())
+
+
+_KINDS: dict[type[pl.DataType], str] = {pl.String: "texts", pl.Boolean: "yes or no", pl.Int64: "whole numbers"}
+
+
+def _fits(value: Any, dtype: pl.DataType) -> bool:
+    try:
+        pl.Series([value], dtype=dtype)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError):
+        return False
+    return True
 
 
 def _value_text(value: Any) -> str:

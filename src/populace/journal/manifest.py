@@ -31,7 +31,7 @@ from populace.base.errors import (
     RunVersionError,
     StoppedError,
 )
-from populace.journal.interventions import AnyIntervention
+from populace.journal.intervention_list import AnyIntervention
 from populace.journal.settings import Regime
 
 FORMAT = 1
@@ -89,6 +89,7 @@ class Status(pydantic.BaseModel):
         steps: How many steps are committed, the beginning not counted.
         planned: How many there will be, where that is known.
         notes: What a reader of the results must know.
+        abandoned_calls: How many calls were made in steps that were abandoned; their replies are in the call store.
         end: Binds the end of the journal; None in folders written before this was recorded.
     """
 
@@ -98,6 +99,7 @@ class Status(pydantic.BaseModel):
     steps: int = 0
     planned: int | None = None
     notes: list[str] = []
+    abandoned_calls: int = pydantic.Field(default=0, ge=0, exclude_if=lambda count: not count)
     end: End | None = pydantic.Field(default=None, exclude_if=lambda end: end is None)
 
 

@@ -11,7 +11,7 @@ import pydantic
 
 OnFailure = Literal["stop", "record"]
 """What happens where the service of a model fails: the run stops and can be resumed, or the failure is recorded."""
-Decider = Literal["model", "rule", "replay"]
+Decider = Literal["model", "rule", "replay", "human"]
 DECIDERS: tuple[str, ...] = typing.get_args(Decider)
 
 
@@ -35,6 +35,11 @@ class RunSettings(pydantic.BaseModel):
     )
     decider: Decider = pydantic.Field(
         default="model", description="What decides for people, unless their column `decider` says otherwise."
+    )
+    play: str | None = pydantic.Field(
+        default=None,
+        exclude_if=lambda play: not play,
+        description="The name or id of the person whose decisions you make; several with commas.",
     )
     variation: dict[str, Any] = pydantic.Field(
         default={},

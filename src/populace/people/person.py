@@ -31,8 +31,11 @@ def no_attribute(people: Any, name: str) -> PeopleError:
             f"people have no {name!r}; their table has.", f"Write people.frame.{table}{name}; it is a table of Polars."
         )
     methods = [each for each in dir(type(people)) if not each.startswith("_")]
-    guess = nearest(name, [*methods, *people.columns])
-    return _NoAttributeError(f"people have no attribute {name!r}.", f"Did you mean {guess!r}?" if guess else None)
+    column, method = nearest(name, people.columns), nearest(name, methods)
+    hint = f'Did you mean people["{column}"]?' if column else f"The columns are: {', '.join(people.columns[:20])}."
+    if method and not column:
+        hint = f"Did you mean people.{method}? {hint}"
+    return _NoAttributeError(f"people have no attribute {name!r}.", hint)
 
 
 def unknown_column(name: Any, columns: list[str]) -> PopulaceError:

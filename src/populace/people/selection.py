@@ -4,13 +4,18 @@ Keyword arguments in a scenario and JSON in an intervention have the same form, 
 back. Values are compared; nothing is evaluated as code.
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from populace.base.errors import PeopleError, UnknownNameError
+from populace.base.errors import PeopleError, UnknownNameError, nearest
+from populace.base.foreign import for_line
+
+_SAMPLE, _FEW_VALUES = 1_000, 20
+"""How many rows are looked at for values like one that nobody has, and how many values may be in them."""
 
 _OPERATORS = {
     "eq": lambda column, value: column.is_null() if value is None else column == value,
@@ -43,20 +48,33 @@ def filter_expression(conditions: Mapping[str, Any], columns: list[str]) -> pl.E
     return expression
 
 
-def refuse_other_case(column: pl.Series, value: Any) -> None:
-    """Raise where a value is no option of a column of options and differs from one only in case or surrounding space.
+def explain_nobody(column: pl.Series, value: Any) -> None:
+    """Say why perhaps nobody has a value: it looks like a slip for one that the column holds.
+
+    A warning, because another value may be meant that nobody has yet; Python shows it once for each place in the code.
+    An error where the column knows its options and the value differs from one only in case or surrounding space.
 
     Example:
-        >>> refuse_other_case(pl.Series("vote", ["yes"], dtype=pl.Enum(["yes", "no"])), "Yes")
+        >>> explain_nobody(pl.Series("vote", ["yes"], dtype=pl.Enum(["yes", "no"])), "Yes")
         Traceback (most recent call last):
         populace.base.errors.PeopleError: column 'vote' never holds 'Yes'. Did you mean 'yes'?
     """
-    if not isinstance(column.dtype, pl.Enum) or not isinstance(value, str):
+    if not isinstance(value, str):
         return
-    options = column.dtype.categories.to_list()
+    if isinstance(column.dtype, pl.Enum):
+        _refuse_other_case(column.name, column.dtype.categories.to_list(), value)
+    elif column.dtype == pl.String:
+        values = column.head(_SAMPLE).drop_nulls().unique().to_list()
+        similar = nearest(value, sorted(values)) if len(values) <= _FEW_VALUES else None
+        if similar is not None and not (column == value).any():
+            text = f"nobody has {value!r} in the column {column.name!r}. Did you mean {similar!r}?"
+            warnings.warn(for_line(text), stacklevel=3)
+
+
+def _refuse_other_case(name: str, options: list[str], value: str) -> None:
     similar = next((each for each in options if each.strip().casefold() == value.strip().casefold()), None)
     if value not in options and similar is not None:
-        raise PeopleError(f"column {column.name!r} never holds {value!r}.", f"Did you mean {similar!r}?")
+        raise PeopleError(f"column {name!r} never holds {value!r}.", f"Did you mean {similar!r}?")
 
 
 def _column_expression(name: str, condition: Any) -> pl.Expr:

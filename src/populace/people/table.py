@@ -22,7 +22,7 @@ from populace.base.templates import FEW
 from populace.people.columns import to_column
 from populace.people.names import draw_names
 from populace.people.person import Person, no_attribute, unknown_column
-from populace.people.selection import filter_expression, refuse_other_case
+from populace.people.selection import explain_nobody, filter_expression
 from populace.people.tables import to_frame, with_valid_ids
 
 Id = int | str
@@ -208,7 +208,7 @@ class People:
             selection = self._select(self._frame.filter(filter_expression(conditions, self.columns), *expressions))
             if not len(selection):
                 for name, value in conditions.items():
-                    refuse_other_case(self[name], value)
+                    explain_nobody(self[name], value)
             return selection
         except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError, pl.exceptions.SchemaError) as error:
             reason = str(error).splitlines()[0]
@@ -273,7 +273,7 @@ class People:
             if isinstance(value, str | int | float):
                 count = int((self[name] == value).sum() or 0)
                 if not count:
-                    refuse_other_case(self[name], value)
+                    explain_nobody(self[name], value)
                 return count
         return int(self._frame.select(filter_expression(conditions, self.columns).sum()).item() or 0)
 

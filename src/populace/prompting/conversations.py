@@ -119,7 +119,7 @@ def rows_for_sampling(inquiry: Inquiry, rows: Conversations) -> Conversations:
     )
 
 
-def _prompts(inquiry: Inquiry, variant: npt.NDArray[np.int32] | None = None) -> Prompts:
+def prompts_of(inquiry: Inquiry, variant: npt.NDArray[np.int32] | None = None) -> Prompts:
     """The composed prompts, rewritten where the run has a variation."""
     if inquiry.rewriting is not None:
         return inquiry.rewriting.prompts(inquiry, variant)
@@ -127,7 +127,7 @@ def _prompts(inquiry: Inquiry, variant: npt.NDArray[np.int32] | None = None) -> 
 
 
 def _without_options(inquiry: Inquiry) -> Conversations:
-    prompts, question = _prompts(inquiry), inquiry.question
+    prompts, question = prompts_of(inquiry), inquiry.question
     ending = "\n" + (_THINK if question.reason else question.instruction())
     user = _user(prompts.situation, prompts.wording, ending)
     return Conversations(prompts.of_person, prompts.system, user, prompts.fields, [()] * len(prompts))
@@ -141,7 +141,7 @@ def _arrange(inquiry: Inquiry, question: Finite, mode: Mode, scored: bool) -> Co
     if question.order in ("random", "rotate") and not averaged:
         key = path_key(inquiry.seed, f"order/{question.canonical()}")
         variant = (uniforms(key, inquiry.person_keys()) * len(orders)).astype(np.int32)
-    prompts = _prompts(inquiry, variant)
+    prompts = prompts_of(inquiry, variant)
     last = _THINK if question.reason else question.instruction(labels)
     tails = pl.Series([f"\n{question.options_text(order, labels)}\n{last}" for order in orders])
     if averaged:

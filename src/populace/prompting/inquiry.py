@@ -89,6 +89,7 @@ class Inquiry:
         invalid: What becomes of an invalid answer.
         on_failure: What happens where the service of a model fails.
         purpose: What the calls are counted under.
+        play: The names or ids of people whom somebody at a desk plays, whatever their column says.
         rewriting: How a variation rewrites the prompts; None leaves them as the scenario words them.
         verbatim: A whole `system` or `user` text that replaces the composed one, word for word.
     """
@@ -105,6 +106,7 @@ class Inquiry:
     invalid: Invalid = "keep"
     on_failure: OnFailure = "stop"
     purpose: str = "decision"
+    play: tuple[str, ...] = ()
     rewriting: Rewriting | None = None
     verbatim: Mapping[str, str] = field(default_factory=dict)
 
@@ -124,7 +126,16 @@ class Inquiry:
 
     def by_decider(self) -> list[tuple[Rows, str, Inquiry]]:
         """The inquiry split by who decides: rows of the people, the decider, and their part of the inquiry."""
-        return self._split("decider", self.decider)
+        if not self.play:
+            return self._split("decider", self.decider)
+        people = self.people
+        ids = people.ids.cast(pl.String)
+        names = people["name"].cast(pl.String) if "name" in people else ids
+        deciders = people["decider"].cast(pl.String) if "decider" in people else ids.clear(len(ids))
+        played = ids.is_in(self.play) | names.is_in(self.play)
+        deciders = deciders.fill_null(self.decider).set(played.fill_null(value=False), "human")
+        playing = replace(self, people=people.with_columns(decider=deciders), play=())
+        return [(rows, name, self.for_rows(rows)) for rows, name, _ in playing._split("decider", self.decider)]
 
     def by_model(self) -> list[tuple[Rows, str, Inquiry]]:
         """The part of the inquiry that models decide, split by model."""

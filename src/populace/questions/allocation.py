@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from populace.base.errors import QuestionError
-from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
-from populace.questions.reply_parsing import is_refusal, json_objects
+from populace.questions.base import UNPARSEABLE, Answer, Question
+from populace.questions.reply_objects import object_in, object_schema
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,13 @@ class Allocation(Question):
         """The JSON schema of the object; it cannot say that the points add up."""
         points = {"type": "integer", "minimum": 0, "maximum": self.total}
         fields = dict.fromkeys(self.options, points)
-        return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+        return object_schema(fields)
 
     def parse(self, reply: str) -> Answer:
         """Read the only JSON object of a reply, and check that its points add up."""
-        objects = json_objects(reply)
-        if len(objects) != 1:
-            return REFUSED if not objects and is_refusal(reply) else UNPARSEABLE
-        points = objects[0]
+        points = object_in(reply)
+        if isinstance(points, Answer):
+            return points
         whole = all(isinstance(value, int) and not isinstance(value, bool) and value >= 0 for value in points.values())
         if set(points) != set(self.options) or not whole or sum(points.values()) != self.total:
             return UNPARSEABLE

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 
 from populace.base.errors import QuestionError
+from populace.base.foreign import for_prompt
 from populace.base.values import plain_value, refusal
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.reply_parsing import bare_form, is_refusal, mentions, normal_form, text_after_marker
@@ -234,8 +235,8 @@ class Choice(Finite):
 
     @functools.cached_property
     def words(self) -> tuple[str, ...]:
-        """The wording of each option."""
-        return tuple(self.wordings.get(option, option) for option in self.options)
+        """The wording of each option, as a prompt shows it: replies are compared with what was shown."""
+        return tuple(for_prompt(self.wordings.get(option, option)) for option in self.options)
 
     @property
     def dtype(self) -> pl.DataType:

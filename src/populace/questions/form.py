@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import pydantic
 
 from populace.base.errors import QuestionError
-from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
+from populace.questions.base import UNPARSEABLE, Answer, Question
 from populace.questions.finite import Choice, Finite, Rating
 from populace.questions.number import Number
-from populace.questions.reply_parsing import is_refusal, json_objects
+from populace.questions.reply_objects import object_in, object_schema
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,13 @@ class Form(Question):
         if self.model is not None:
             return self.model.model_json_schema()
         fields = {name: _schema(question) for name, question in self.questions.items()}
-        return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+        return object_schema(fields)
 
     def parse(self, reply: str) -> Answer:
         """Read the only JSON object of a reply and check every field."""
-        objects = json_objects(reply)
-        if len(objects) != 1:
-            return REFUSED if not objects and is_refusal(reply) else UNPARSEABLE
-        values = objects[0]
+        values = object_in(reply)
+        if isinstance(values, Answer):
+            return values
         if self.model is not None:
             try:
                 return Answer(self.model.model_validate(values, strict=False).model_dump(mode="json"), "ok")

@@ -69,12 +69,12 @@ def result_counts(run: RunReader) -> dict[str, int]:
     """What caveats are computed from, besides the status of answers.
 
     The number of answers that were `scored`, had `low_mass` or were `sampled`. Where they are not 0, also the number of
-    answers that are missing because the model `rejected` the prompt, of calls whose tokens are `estimated`, and of runs
-    that are `recording_failures`.
+    answers that are missing because the model `rejected` the prompt, of answers by a `human` at a desk and of those
+    that stayed `human_unanswered`, of calls whose tokens are `estimated`, and of runs that are `recording_failures`.
     """
     counts = {name: run.count(name) for name in ("scored", "low_mass", "sampled")}
     others = {
-        "rejected": run.count("rejected"),
+        **{name: run.count(name) for name in ("rejected", "human", "human_unanswered")},
         "estimated": run.usage().estimated,
         "recording_failures": int(any(regime.on_failure == "record" for regime in run.manifest.regimes)),
     }
@@ -123,7 +123,7 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
     if rejected:
         text = f"{rejected:,} answers are missing because the model rejected the prompt, which was too long for it."
         yield Caveat("rejected-prompts", text, "defect")
-    missing = basis.statuses["timeout"] + basis.statuses["unanswered"] - rejected
+    missing = basis.statuses["timeout"] + basis.statuses["unanswered"] - rejected - basis.counts["human_unanswered"]
     if missing > 0 and "model" in basis.deciders:
         text = f"{missing:,} answers are missing because the service of the model failed; people did not choose that."
         yield Caveat("service-failures", text, "defect")
@@ -138,6 +138,9 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
 def _scope(basis: ResultBasis) -> Iterator[Caveat]:
     if basis.unfinished:
         yield Caveat("unfinished", f"it is not complete: {basis.unfinished}.", "scope")
+    if basis.counts["human"]:
+        text = f"{plural(basis.counts['human'], 'answer was', 'answers were')} given by hand, in the place of a person."
+        yield Caveat("human", text, "scope")
     if basis.counts["recording_failures"]:
         text = (
             'failures of the service were recorded as missing answers (on_failure="record"): '

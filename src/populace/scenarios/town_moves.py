@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from populace.base.errors import WorldError
-from populace.worlds.town import settle_newcomers
+from populace.people import People
+from populace.worlds.town import Town, settle_newcomers
 
 if TYPE_CHECKING:
     from populace.scenarios.townlife import TownLife
@@ -20,6 +22,32 @@ def check_names(names: Sequence[str]) -> None:
         raise WorldError(f"two people are called {duplicates[0]!r}.", "Conversations go by name; give each another.")
 
 
+_TIMES = ("wakes", "sleeps")
+_PLACES = ("home_place", "bed_place", "workplace_place")
+
+
+def check_newcomers(newcomers: People, town: Town) -> None:
+    """Raise an error where people who join have no name, or a time or place that does not exist."""
+    frame = newcomers.frame
+    unnamed = frame.filter(pl.col("name").is_null() | (pl.col("name").str.strip_chars() == ""))
+    if unnamed.height:
+        raise WorldError(f"person {unnamed['id'][0]!r}, who joins, has no name.", "Give each who joins a name.")
+    for name, limit in [*((name, 86_400) for name in _TIMES), *((name, len(town.places.building)) for name in _PLACES)]:
+        wrong = frame.filter((pl.col(name) < 0) | (pl.col(name) >= limit)) if name in frame.columns else frame.clear()
+        if wrong.height:
+            hint = (
+                "Give an address as `home` or `workplace`." if name in _PLACES else "It counts seconds from midnight."
+            )
+            who, value = wrong["name"][0], wrong[name][0]
+            raise WorldError(f"{who}, who joins, has {name} = {value}, which is not below {limit:,}.", hint)
+    homeless = frame.filter(pl.col("home").is_null() & pl.col("home_place").is_not_null())
+    if homeless.height:
+        raise WorldError(
+            f"{homeless['name'][0]}, who joins, has a number as home_place and no address as home.",
+            "Give the address alone; the number follows from it.",
+        )
+
+
 def follow_population(life: "TownLife", now: int) -> None:
     """Bring everything that a town knows of its people in line with the population, where people joined or left.
 
@@ -30,6 +58,7 @@ def follow_population(life: "TownLife", now: int) -> None:
     ids = people.ids.to_list()
     if ids == life.ids:
         return
+    check_newcomers(people.where(id=[who for who in ids if who not in life.row]), life.town)
     settle_newcomers(people, life.town)
     check_names(people["name"].to_list())
     stay = [life.row[who] for who in ids if who in life.row]

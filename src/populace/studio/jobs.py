@@ -47,7 +47,8 @@ class CommandJob:
                 stdout=report,
                 stderr=errors,
                 cwd=workspace.folder,
-                env=os.environ | {"POPULACE_WORKSPACE": str(workspace.folder.resolve()), "COLUMNS": "120"},
+                env=os.environ
+                | {"POPULACE_WORKSPACE": str(workspace.folder.resolve()), "COLUMNS": "120", "POPULACE_DESK": "studio"},
                 # Ctrl-C in Studio's terminal is meant for Studio.
                 start_new_session=True,
             )

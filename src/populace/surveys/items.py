@@ -1,6 +1,6 @@
 """The items of a questionnaire as data: what each asks, and the variables that its answers fill."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import polars as pl
@@ -77,7 +77,21 @@ class Item(Part):
 
     def _variable(self, dtype: pl.DataType, categories: tuple[str, ...] = (), **of: str) -> Variable:
         name, label = of.get("name", self.id), of.get("label", self.text)
-        return Variable(name, label, self.id, dtype, categories)
+        return Variable(name, label, self.id, dtype, categories, of.get("part", ""))
+
+    def _variables_of_parts(
+        self, dtype: pl.DataType, parts: Mapping[str, str], categories: tuple[str, ...] = (), *, note: str = ""
+    ) -> list[Variable]:
+        """A column for each option or row, by the ending of its name."""
+        return [
+            self._variable(dtype, categories, name=f"{self.id}_{ending}", label=f"{self.text} {part}{note}", part=part)
+            for ending, part in parts.items()
+        ]
+
+
+def _numbered(parts: Sequence[Any]) -> dict[str, Any]:
+    """Options or rows by their place, counted from 1."""
+    return {str(place): part for place, part in enumerate(parts, 1)}
 
 
 class SingleItem(Item):
@@ -145,8 +159,7 @@ class MultipleItem(Item):
         return [self.next_question(self.options)] * min(self.most, len(self.options))
 
     def _variables(self) -> list[Variable]:
-        names = [(f"{self.id}_{place}", f"{self.text} {option}") for place, option in enumerate(self.options, 1)]
-        return [self._variable(pl.Boolean(), name=name, label=label) for name, label in names]
+        return self._variables_of_parts(pl.Boolean(), _numbered(self.options))
 
 
 class RatingItem(Item):
@@ -231,7 +244,7 @@ class GridItem(Item):
     @pydantic.field_validator("rows", mode="before")
     @classmethod
     def _number_rows(cls, value: Any) -> Any:
-        return {str(place): row for place, row in enumerate(value, 1)} if isinstance(value, list) else value
+        return _numbered(value) if isinstance(value, list) else value
 
     @pydantic.model_validator(mode="after")
     def _check_scale(self) -> Self:
@@ -253,10 +266,7 @@ class GridItem(Item):
 
     def _variables(self) -> list[Variable]:
         dtype: pl.DataType = pl.String() if self.options else pl.Int64()
-        return [
-            self._variable(dtype, self.options, name=f"{self.id}_{row}", label=f"{self.text} {text}")
-            for row, text in self.rows.items()
-        ]
+        return self._variables_of_parts(dtype, self.rows, self.options)
 
 
 class RankingItem(Item):
@@ -288,8 +298,7 @@ class RankingItem(Item):
         return [self.place_question(place, self.options) for place in range(1, count + 1)]
 
     def _variables(self) -> list[Variable]:
-        names = [(f"{self.id}_{place}", f"{self.text} {option}") for place, option in enumerate(self.options, 1)]
-        return [self._variable(pl.Int64(), name=name, label=f"{label} (rank)") for name, label in names]
+        return self._variables_of_parts(pl.Int64(), _numbered(self.options), note=" (rank)")
 
 
 class AllocationItem(Item):
@@ -308,8 +317,7 @@ class AllocationItem(Item):
         return [Allocation(self.text, options=self.options, total=self.total)]
 
     def _variables(self) -> list[Variable]:
-        names = [(f"{self.id}_{place}", f"{self.text} {option}") for place, option in enumerate(self.options, 1)]
-        return [self._variable(pl.Int64(), name=name, label=label) for name, label in names]
+        return self._variables_of_parts(pl.Int64(), _numbered(self.options))
 
 
 AnyItem = Annotated[

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import pydantic
-import yaml
 from pydantic import Field
 
+from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_yaml, read_text
 from populace.base.errors import QuestionnaireError, UnknownNameError
 from populace.surveys.conditions import condition_columns
 from populace.surveys.items import END, AnyItem, Item, Part
@@ -25,16 +25,6 @@ RESERVED_IDS = frozenset(
 """Names that a prompt, a population or a run uses for something else."""
 
 _CSV_LISTS = ("options", "rows", "anchors")
-
-
-class _WordLoader(yaml.SafeLoader):
-    """Reads YAML as plain data; `yes`, `no`, `on` and `off` stay words, because answers are written like that."""
-
-
-_WordLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool" or first in "tTfF"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 class Block(Part):
@@ -115,7 +105,7 @@ class Questionnaire(Part):
         try:
             return cls.model_validate(source)
         except pydantic.ValidationError as error:
-            raise QuestionnaireError(f"{place}: {_first_problem(error, source)}") from error
+            raise QuestionnaireError(f"{place}: {_first_problem(error)}") from error
         except QuestionnaireError as error:
             raise QuestionnaireError(f"{place}: {error.what}", error.hint) from error
 
@@ -215,12 +205,12 @@ def _check_conditions(questionnaire: Questionnaire) -> None:
                 )
 
 
-def _first_problem(error: pydantic.ValidationError, source: Any) -> str:
+def _first_problem(error: pydantic.ValidationError) -> str:
     first = error.errors()[0]
     place = [str(part) for part in first["loc"]]
     message = first["msg"].removeprefix("Value error, ")
-    found = first.get("input")
-    value = f" ({found!r})" if isinstance(found, (str, int, float, bool)) else ""
+    entry = first.get("input")
+    value = f" ({entry!r})" if isinstance(entry, (str, int, float, bool)) else ""
     return f"{'.'.join(place)}: {message}{value}." if place else f"{message}."
 
 
@@ -228,18 +218,15 @@ def _read(path: Path) -> Any:
     """The content of a questionnaire file."""
     if not path.is_file():
         raise QuestionnaireError(f"there is no file {path}.", "Name a YAML or CSV file with the questionnaire.")
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise QuestionnaireError(f"it could not be read: {error}.", "Save it as UTF-8 text.") from error
-    if path.suffix.lower() == ".csv":
-        return {"title": path.stem, "items": _csv_items(text)}
-    if path.suffix.lower() not in (".yaml", ".yml", ".json"):
+    if path.suffix.lower() not in (".csv", ".yaml", ".yml", ".json"):
         raise QuestionnaireError(f"{path.name} is neither YAML nor CSV.", "Name it .yaml or .csv.")
     try:
-        content = yaml.load(text, _WordLoader)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise QuestionnaireError(f"it is not valid YAML: {error}.") from error
+        text = read_text(path, most=MAX_YAML_BYTES)
+        if path.suffix.lower() == ".csv":
+            return {"title": path.stem, "items": _csv_items(text)}
+        content = parse_yaml(text, words=True)
+    except (OSError, DocumentError) as error:
+        raise QuestionnaireError(f"it could not be read: {error}.", "Save it as UTF-8 text.") from error
     if not isinstance(content, Mapping):
         raise QuestionnaireError("it does not hold a questionnaire.", "Begin with `title:` and `items:`.")
     return content

@@ -99,7 +99,8 @@ class Respondents(pydantic.BaseModel):
 def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
     """A table of respondents from a CSV, Parquet, SPSS or Stata file, a table or a population.
 
-    Values of SPSS and Stata files with labels become the labels. A table without the id column is numbered from 1.
+    Values of SPSS and Stata files with labels become the labels. People without the id column are numbered from 0, as
+    in `People`.
 
     Args:
         source: A path, a mapping of columns, a polars or pandas table, or People.
@@ -107,7 +108,7 @@ def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
 
     Example:
         >>> read_respondents({"age": [41, 29]})["id"].to_list()
-        [1, 2]
+        [0, 1]
     """
     frame = _frame(source)
     if not frame.height:
@@ -117,9 +118,7 @@ def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
     if id != "id" and "id" in frame.columns:
         frame = frame.rename({"id": "id_in_file"})
     frame = frame.rename({id: "id"}) if id != "id" else frame
-    if "id" not in frame.columns:
-        frame = frame.with_row_index("id", offset=1).with_columns(pl.col("id").cast(pl.Int64))
-    missing = int(frame["id"].null_count())
+    missing = int(frame["id"].null_count()) if "id" in frame.columns else 0
     if missing:
         raise QuestionnaireError(
             f"{missing} of {frame.height} respondents have no id.", "Fill the id column, or name another one."

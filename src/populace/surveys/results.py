@@ -72,11 +72,11 @@ class SurveyResults:
     @property
     def statuses(self) -> pl.DataFrame:
         """For each item: how many people were asked, and how many answers had each status."""
-        asked = self.run.answers()
+        answers = self.run.answers()
         ids = pl.DataFrame({"item": [item.id for item in self.questionnaire.items]})
-        if not asked.height:
+        if not answers.height:
             return ids.with_columns(answers=pl.lit(0), valid=pl.lit(0), invalid=pl.lit(0))
-        counts = asked.group_by(pl.col("purpose").alias("item")).agg(
+        counts = answers.group_by(pl.col("purpose").alias("item")).agg(
             pl.len().alias("answers"),
             pl.col("status").is_in(list(VALID)).sum().alias("valid"),
             (~pl.col("status").is_in(list(VALID))).sum().alias("invalid"),
@@ -94,6 +94,10 @@ class SurveyResults:
         """
         tables = [self._summary(variable, self.table) for variable in self._selected(names)]
         return pl.concat(tables) if tables else pl.DataFrame()
+
+    def marginals_text(self) -> pl.DataFrame:
+        """The marginals to be read: a column that is about an option or a row is named by it."""
+        return self._with_titles(self.marginals())
 
     def crosstab(self, name: str, by: str) -> pl.DataFrame:
         """The share of each answer within each group, with its 95 % interval.
@@ -128,9 +132,12 @@ class SurveyResults:
         means = pl.format("{} [{}, {}]", *(pl.col(c).round(2) for c in ("share", "low", "high")))
         texts = long.with_columns(text=pl.when(is_mean).then(means).otherwise(shares).fill_null("–"))
         wide = texts.pivot(on=by, index=["variable", "value"], values="text", maintain_order=True)
-        return wide.rename({group: f"{group} (n = {sizes[group]})" for group in groups}).with_columns(
-            pl.exclude("variable", "value").fill_null("–")
-        )
+        wide = wide.rename({group: f"{group} (n = {sizes[group]})" for group in groups})
+        return self._with_titles(wide.with_columns(pl.exclude("variable", "value").fill_null("–")))
+
+    def _with_titles(self, table: pl.DataFrame) -> pl.DataFrame:
+        titles = {variable.name: variable.title for variable in self.variables}
+        return table.with_columns(pl.col("variable").replace(titles)) if table.height else table
 
     def _selected(self, names: tuple[str, ...]) -> list[Variable]:
         known = self.variables

@@ -31,7 +31,7 @@ class Survey:
         ...     {"age": [20, 40, 60]}, model=Scripted(lambda request: {"yes": 1.0, "no": 0.0}), keep="nothing"
         ... )
         >>> results.table.select("id", "age", "tea").rows()
-        [(1, 20, 'yes'), (2, 40, 'yes'), (3, 60, 'yes')]
+        [(0, 20, 'yes'), (1, 40, 'yes'), (2, 60, 'yes')]
     """
 
     def __init__(self, questionnaire: Questionnaire) -> None:
@@ -81,7 +81,7 @@ class Survey:
 
         Args:
             respondents: A CSV, Parquet, SPSS or Stata file, a table, or the people of a run.
-            id: The column that identifies a respondent; people are numbered where there is none.
+            id: The column that identifies a respondent; people are numbered from 0 where there is none.
             weight: The column that holds weights.
             margins: Known shares to rake to: for each column the share of each value.
             about: The columns that people's profiles are made of; all by default.

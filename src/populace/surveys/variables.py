@@ -22,6 +22,7 @@ class Variable:
         dtype: The type of its values.
         categories: The possible values in their order, where they are words; they are coded 1, 2, 3 … in SPSS and
             Stata files.
+        part: The option or row that it is about, where an item fills several columns.
 
     Example:
         >>> Variable("trust", "Can most people be trusted?", "trust", pl.String(), ("yes", "no")).categories
@@ -33,6 +34,12 @@ class Variable:
     item: str
     dtype: pl.DataType
     categories: tuple[str, ...] = ()
+    part: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its name in a table that is read: the item, with the option or row where there are several."""
+        return f"{self.item}: {self.part}" if self.part else self.name
 
     def empty(self, count: int) -> pl.Series:
         """The column before anybody has answered."""

@@ -59,7 +59,7 @@ async def _check(model: Model, store: CallStore | None) -> list[AbilityCheck]:
 
 def _access(model: Model) -> list[AbilityCheck]:
     if not isinstance(model, OpenAICompatible):
-        return [AbilityCheck("model", "yes", model.fingerprint)]
+        return [AbilityCheck("model", "yes", model.spec if model.traits.scripted else model.fingerprint)]
     variables = model.provider.key_variables if model.provider is not None else ("POPULACE_API_KEY",)
     names = " or ".join(variables)
     key = f"from {names}" if has_key(variables) else "none is set, and the server wants none"
@@ -119,9 +119,9 @@ async def _seed(model: Model) -> AbilityCheck:
 
 def _lead(model: Model) -> AbilityCheck:
     if model.capabilities.lead:
-        return AbilityCheck("begun replies", "yes", "the model continues a reply whose first words Populace wrote")
+        return AbilityCheck("first words", "yes", "the model continues a reply whose first words Populace wrote")
     meaning = "a reply cannot be made to begin with `Answer:`; more of the probability may fall on no option."
-    return AbilityCheck("begun replies", "no", "not known of this server", meaning)
+    return AbilityCheck("first words", "no", "not known of this server", meaning)
 
 
 def _limits(model: Model) -> list[AbilityCheck]:

@@ -18,9 +18,8 @@ from populace.base.foreign import for_figure
 from populace.base.randomness import stream
 from populace.deciders import InquiryResult
 from populace.engine.scenario import Scenario
-from populace.engine.scopes import Driver, Scope
+from populace.engine.scopes import Driver, Scope, call_and_wait
 from populace.engine.session import Session
-from populace.engine.simulation import call_and_wait
 from populace.engine.stage import Stage
 from populace.journal import RunSettings, SetColumns
 from populace.prompting import Inquiry

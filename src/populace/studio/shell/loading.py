@@ -1,10 +1,12 @@
 """Work for a page in a thread; the page may be closed before it is done."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import ParamSpec, TypeVar
 
 from nicegui import Client, context
+
+from populace.base.errors import PopulaceError
 
 P = ParamSpec("P")
 ValueT = TypeVar("ValueT")
@@ -20,11 +22,28 @@ async def load(function: Callable[P, ValueT], *args: P.args, **kwargs: P.kwargs)
     Raises:
         PageClosed: The page was closed meanwhile; whoever draws it ends without a message.
     """
+    return await wait_for(asyncio.to_thread(function, *args, **kwargs))
+
+
+async def wait_for(work: Awaitable[ValueT]) -> ValueT:
+    """Wait for work of a page and return its result.
+
+    Raises:
+        PageClosed: The page was closed meanwhile, also where the work failed.
+    """
     client = _client()
-    result = await asyncio.to_thread(function, *args, **kwargs)
+    try:
+        result = await work
+    except PopulaceError:
+        _check_open(client)
+        raise
+    _check_open(client)
+    return result
+
+
+def _check_open(client: Client | None) -> None:
     if client is not None and client.is_deleted:
         raise PageClosed
-    return result
 
 
 def _client() -> Client | None:

@@ -125,10 +125,10 @@ def fact_list(facts: Mapping[str, Any], limit: int = 400) -> None:
             prose(plain_text(value), limit)
 
 
-def set_spoken_value(slider: ui.slider, text: str) -> None:
-    """Set what a screen reader says for the position of a slider, such as the date of a step."""
-    if slider.props.get("aria-valuetext") != text:
-        slider.props["aria-valuetext"] = display_text(text, 120)
+def set_spoken_value(element: ui.element, text: str) -> None:
+    """Set what a screen reader says for the value of a slider or a progress bar, such as the date of a step."""
+    if element.props.get("aria-valuetext") != text:
+        element.props["aria-valuetext"] = display_text(text, 120)
 
 
 def refill(element: ElementT) -> ElementT:

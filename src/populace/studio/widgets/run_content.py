@@ -1,4 +1,4 @@
-"""The part of a page that shows a run, and what stands there while the run is gone."""
+"""The part of a page that shows a run or an experiment, and what stands there while its folder is gone."""
 
 from collections.abc import Awaitable, Callable
 
@@ -11,17 +11,18 @@ from populace.studio.widgets.elements import refill
 
 
 class RunContent:
-    """A container for what a page shows of a run.
+    """A container for what a page shows of a run or an experiment.
 
-    An error while it is drawn is shown above it. A run that was deleted or moved hides it until the run is back.
+    An error while it is drawn is shown above it. Where the folder was deleted or moved, one line takes its place until
+    the folder is back.
 
     Args:
-        library: The runs of the workspace.
-        name: The run.
+        library: The runs and experiments of the workspace.
+        name: The run; `experiments/NAME` for an experiment.
 
     Attributes:
         element: The container.
-        gone: Whether the run is not there.
+        gone: Whether the folder is not there.
     """
 
     def __init__(self, library: Library, name: str) -> None:
@@ -36,21 +37,26 @@ class RunContent:
         try:
             await work()
         except PopulaceError as error:
-            self.gone = not self._is_there()
-            with refill(self._alert):
-                if self.gone:
-                    text = "This run was deleted or moved while it was open. When it is back, it appears here again."
-                    test_id(ui.label(text).classes("panel-title"), "gone")
-                error_card(error)
-                if self.gone:
-                    empty_state("The list of runs can undo a deletion.", "All runs", "/")
+            was_gone, self.gone = self.gone, not self._is_there()
+            if not (self.gone and was_gone):
+                with refill(self._alert):
+                    self._show_gone() if self.gone else error_card(error)
         else:
             self.gone = False
             self._alert.clear()
         self._alert.set_visibility(bool(self._alert.default_slot.children))
         self.element.set_visibility(not self.gone)
 
+    def _show_gone(self) -> None:
+        noun = "experiment" if self._name.startswith("experiments/") else "run"
+        undo = "" if noun == "experiment" else " The list of runs can undo a deletion."
+        text = f"This {noun} was deleted or moved while it was open. When it is back, it appears here again.{undo}"
+        with test_id(ui.column().classes("panel").props("role=alert"), "gone"):
+            empty_state(text, "All runs", "/")
+
     def _is_there(self) -> bool:
+        if self._name.startswith("experiments/"):
+            return (self._library.workspace.folder / self._name).is_dir()
         try:
             self._library.folder(self._name)
         except RunNotFoundError:

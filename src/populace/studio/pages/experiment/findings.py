@@ -11,25 +11,26 @@ from populace.studio.jobs import command
 from populace.studio.pages.experiment import data
 from populace.studio.pages.experiment.forest import forest
 from populace.studio.shell.frame import empty_state, section, test_id
-from populace.studio.widgets.charts import Chart, bar_chart, line_chart
-from populace.studio.widgets.elements import grid, note, plain_table
+from populace.studio.widgets.charts import bar_options, line_options
+from populace.studio.widgets.elements import grid, note
+from populace.studio.widgets.part_list import PartList
 
 _MAX_ARMS = 40
 _COLOURS = {"pass": "var(--good)", "fail": "var(--bad)", "inform": "var(--ink)", "not measured": "var(--ink-soft)"}
 
 
-def show_effects(results: Results, outcome: str, reference: str) -> None:
+def show_effects(parts: PartList, results: Results, outcome: str, reference: str) -> None:
     """Every other arm against the reference: intervals as a chart, and as a table."""
     effects = data.effects(results, outcome, reference)
     if effects.table is None:
-        note(f"Effects cannot be computed: {effects.note}", classes="soft foreign")
+        parts.note(f"Effects cannot be computed: {effects.note}", classes="soft foreign")
         return
     pairing = "paired by replicate" if effects.table["paired"][0] else "independent runs"
     title = f"Effects on {outcome}: each arm minus {reference}, 95 % t intervals, {pairing}"
     first = effects.table.head(_MAX_ARMS)
-    chart = Chart(title, forest(first, "effect", unit=outcome, zero=True), effects.table.drop("seeds"), "effects")
-    _set_height(chart, first.height)
-    note(
+    options = forest(first, "effect", unit=outcome, zero=True)
+    parts.chart(title, options, effects.table.drop("seeds"), "effects", height=_height(first.height))
+    parts.note(
         "An interval that contains 0 is compatible with no effect. Each interval stands for itself; p is adjusted for "
         "the number of comparisons (Holm)."
     )
@@ -44,37 +45,38 @@ def show_effects(results: Results, outcome: str, reference: str) -> None:
         }
         for row in effects.table.iter_rows(named=True)
     ]
-    plain_table(rows, list(rows[0]), "effects-table")
+    parts.table(rows, list(rows[0]), "effects-table")
 
 
-def show_distribution(results: Results, outcome: str) -> None:
+def show_distribution(parts: PartList, results: Results, outcome: str) -> None:
     """The outcome of every run by arm, with the mean and its interval; or the share of each word."""
     summary = data.summary(results, outcome)
     if data.is_text(results, outcome):
         if summary.table is None:
-            note(summary.note, classes="soft foreign")
+            parts.note(summary.note, classes="soft foreign")
         else:
-            _show_shares(summary.table, outcome)
+            _show_shares(parts, summary.table, outcome)
         return
     dots = data.distribution(results, outcome)
     if not dots.height:
         return
     means = summary.table
     if means is None:
-        note(f"No intervals: {summary.note}", classes="soft foreign")
+        parts.note(f"No intervals: {summary.note}", classes="soft foreign")
         means = dots.group_by("arm", maintain_order=True).agg(mean=pl.col("value").mean())
         means = means.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
     first = means.head(_MAX_ARMS)
     title = f"{outcome} by arm: a dot is a run, the diamond the mean, the bar its 95 % t interval"
     arm_dots = dots.filter(pl.col("arm").is_in(first["arm"].implode()))
-    chart = Chart(title, forest(first, "mean", unit=outcome, dots=arm_dots), dots, "distribution")
-    _set_height(chart, first.height)
+    options = forest(first, "mean", unit=outcome, dots=arm_dots)
+    parts.chart(title, options, dots, "distribution", height=_height(first.height))
 
 
-def _show_shares(table: pl.DataFrame, outcome: str) -> None:
+def _show_shares(parts: PartList, table: pl.DataFrame, outcome: str) -> None:
     shares = table.pivot(on=outcome, index="arm", values="probability").fill_null(0.0)
     words = [name for name in shares.columns if name != "arm"]
-    bar_chart(f"How often each {outcome} occurred, by arm", shares, "arm", words, unit="share of runs", name="ends")
+    options = bar_options(shares, "arm", words, unit="share of runs")
+    parts.chart(f"How often each {outcome} occurred, by arm", options, shares, "ends")
     rows = [
         {
             "arm": row["arm"],
@@ -84,36 +86,41 @@ def _show_shares(table: pl.DataFrame, outcome: str) -> None:
         }
         for row in table.iter_rows(named=True)
     ]
-    plain_table(rows, ["arm", outcome, "share", "n"], "ends-table")
-    note("In brackets: Wilson's 95 % interval.")
+    parts.table(rows, ["arm", outcome, "share", "n"], "ends-table")
+    parts.note("In brackets: Wilson's 95 % interval.")
 
 
-def show_precision(results: Results, outcome: str, reference: str) -> None:
+def show_precision(parts: PartList, results: Results, outcome: str, reference: str) -> None:
     """How many replicates each comparison needs."""
     precision = data.precision(results, outcome, reference).table
     if precision is None:
         return
     headings = {"arm": "arm", "seen": "effect", "sd": "spread", "n": "replicates so far", "needed": "replicates needed"}
-    with test_id(ui.expansion("How many replicates are needed?").classes("w-full"), "power"):
-        note("To detect an effect as large as the one observed with a probability of 0.8, at p < 0.05.")
-        plain_table(precision, headings, "precision-table")
+    with parts.expansion("How many replicates are needed?", "power") as inner:
+        inner.note("To detect an effect as large as the one observed with a probability of 0.8, at p < 0.05.")
+        inner.table(precision, headings, "precision-table")
 
 
-def show_over_time(results: Results) -> None:
+def show_over_time(parts: PartList, results: Results) -> None:
     """The metrics behind the outcomes over the steps, with a band for every arm."""
     overlays = data.over_time(results)
     if not overlays:
         return
-    with section("Over time"):
+    with parts.section("Over time") as inner:
         for metric, overlay in overlays.items():
             if overlay.lines:
                 title = f"{metric.replace('_', ' ')} over the steps"
-                line_chart(title, overlay.table, "step", overlay.lines, bands=overlay.bands, name=f"over-time-{metric}")
-            note(overlay.note, 400)
+                options = line_options(overlay.table, "step", overlay.lines, bands=overlay.bands)
+                inner.chart(title, options, overlay.table, f"over-time-{metric}")
+            inner.note(overlay.note, 400)
 
 
-def show_validity(card: ValidityCard | None, name: str) -> None:
+def show_validity(parts: PartList, card: ValidityCard | None, name: str) -> None:
     """The validity card: every check with its verdict, and the command that measures the rest."""
+    parts.custom("validity", card, lambda: _show_card(card, name))
+
+
+def _show_card(card: ValidityCard | None, name: str) -> None:
     with section("Validity card"):
         if card is None:
             empty_state("The card is computed from the records of runs; no run has ended yet.")
@@ -138,5 +145,6 @@ def show_validity(card: ValidityCard | None, name: str) -> None:
         ui.label(command("report", name, "--reference", "FILE.csv", "--probe")).classes("commandline foreign")
 
 
-def _set_height(chart: Chart, rows: int) -> None:
-    chart.chart.style(f"height: {90 + 34 * max(rows, 2)}px")
+def _height(rows: int) -> int:
+    """The height of a chart with a row for each arm, in pixels."""
+    return 90 + 34 * max(rows, 2)

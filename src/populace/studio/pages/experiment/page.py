@@ -14,13 +14,17 @@ from populace.studio.pages.experiment.findings import (
     show_precision,
     show_validity,
 )
-from populace.studio.shell.frame import Page, chip, empty_state, figure, frame, page_address, page_at, section, test_id
+from populace.studio.pages.experiment.state_panel import StatePanel
+from populace.studio.shell.addresses import page_address
+from populace.studio.shell.frame import Page, frame, page_at, section, test_id
 from populace.studio.shell.loading import load
-from populace.studio.shell.text import display_text, prose
+from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.charts import bar_chart, line_chart
-from populace.studio.widgets.elements import action, disable_during, note, outline, plain_table, refill
+from populace.studio.widgets.charts import bar_options, line_options
+from populace.studio.widgets.elements import action, disable_during, note, outline
+from populace.studio.widgets.part_list import PartList
 from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.run_content import RunContent
 
 _ROWS = 10
 _PAUSE_S = 1.5
@@ -47,17 +51,23 @@ class _ExperimentPage:
         self.outcome, self.reference = outcome, reference
 
     async def build(self, results: Results) -> None:
-        self.head = ui.column().classes("w-full gap-3")
-        self.choices = ui.row().classes("w-full items-center gap-3")
-        self.findings, self.details = (ui.column().classes("w-full gap-3") for _ in range(2))
-        # Outside of what is drawn again: writing a report changes the folder.
-        self._show_report()
+        self.content = RunContent(self.studio.library, f"experiments/{self.name}")
+        with self.content.element:
+            self.state = StatePanel()
+            self.resume = PartList()
+            self.choices = ui.row().classes("w-full items-center gap-3")
+            self.findings, self.details = PartList(), PartList()
+            # Outside of what is drawn again: writing a report changes the folder.
+            self._show_report()
         await self.show(results)
 
     async def follow(self) -> None:
         """Show the changed folder; a change meanwhile is shown after a pause."""
-        await self.show(await load(data.open_results, self.studio.workspace, self.name))
+        await self.content.draw(self._read)
         await asyncio.sleep(_PAUSE_S)
+
+    async def _read(self) -> None:
+        await self.show(await load(data.open_results, self.studio.workspace, self.name))
 
     async def show(self, results: Results) -> None:
         self.results = results
@@ -68,61 +78,37 @@ class _ExperimentPage:
             self.outcome = self.overview.primary
         if self.reference not in arms:
             self.reference = arms[0]
-        with refill(self.head):
-            self._show_state(self.overview)
+        self.state.show(self.overview)
+        with self.resume.drawing():
             self._show_resume(self.overview)
         if self.overview.done and not self.choices.default_slot.children:
             with self.choices:
                 self._show_choices(self.overview, arms)
         self.show_findings()
-        with refill(self.details):
-            with section("Arms"):
-                plain_table(results.arms, results.arms.columns, "arms", sortable=True, size=_ROWS)
-            show_validity(card, self.name)
-            _show_failures(results)
-            _show_kept_runs(results, self.name)
+        with self.details.drawing():
+            with self.details.section("Arms") as arms_part:
+                arms_part.table(results.arms, results.arms.columns, "arms", sortable=True, size=_ROWS)
+            show_validity(self.details, card, self.name)
+            _show_failures(self.details, results)
+            _show_kept_runs(self.details, results, self.name)
 
     def show_findings(self) -> None:
         """The chosen outcome against the chosen arm, and metrics over time."""
-        with refill(self.findings):
+        parts = self.findings
+        with parts.drawing():
             if not self.overview.done:
-                with section("Findings"):
-                    empty_state("No run has ended yet. Findings appear here as runs end.")
+                with parts.section("Findings") as inner:
+                    inner.note("No run has ended yet. Findings appear here as runs end.", classes="soft")
                 return
             meaning = display_text(self.overview.outcomes[self.outcome], 300)
-            with section(f"Outcome: {display_text(self.outcome, 80)}", note=meaning):
+            with parts.section(f"Outcome: {display_text(self.outcome, 80)}", note=meaning) as inner:
                 if self.results.experiment.design.sampled:
-                    _show_points(self.results, self.outcome)
+                    _show_points(inner, self.results, self.outcome)
                 else:
-                    show_effects(self.results, self.outcome, self.reference)
-                    show_distribution(self.results, self.outcome)
-                    show_precision(self.results, self.outcome, self.reference)
-            show_over_time(self.results)
-
-    def _show_state(self, overview: data.ExperimentOverview) -> None:
-        with section("State"):
-            if overview.question:
-                prose(overview.question)
-            with ui.row().classes("items-center gap-6"):
-                test_id(chip(overview.state), "state")
-                figure(f"{overview.done:,} of {overview.total:,}", "runs ended")
-                figure(f"{overview.failed:,}", "failed")
-                figure(f"{overview.arms:,}", "arms")
-                figure(f"{overview.replicates:,}", "replicates in each arm")
-            if overview.total:
-                progress = min(1.0, overview.done / overview.total)
-                ui.linear_progress(progress, show_value=False).props("rounded").classes("w-full")
-            if overview.reason:
-                note(overview.reason, 400)
-            if overview.state == "died":
-                text = "Its process ended without recording an end. Runs that ended are kept."
-                note(text, classes="small", colour="bad")
-            pairs = "replicate by replicate, as they share their seeds" if overview.paired else "as independent groups"
-            note(
-                f"{overview.scenario} · {overview.design} design · arms are compared {pairs} · it ends "
-                f"{overview.stop} · kept of its runs: {overview.keep} · begun {overview.created}",
-                800,
-            )
+                    show_effects(inner, self.results, self.outcome, self.reference)
+                    show_distribution(inner, self.results, self.outcome)
+                    show_precision(inner, self.results, self.outcome, self.reference)
+            show_over_time(parts, self.results)
 
     def _show_resume(self, overview: data.ExperimentOverview) -> None:
         """The button that continues an experiment that is not complete, or repeats failed runs."""
@@ -142,13 +128,17 @@ class _ExperimentPage:
                 raise CommandError(job.error)
 
         title = "Run failed runs again" if overview.state == "complete" else "Go on"
-        with section(title):
-            note("No run that ended well is repeated.")
-            ui.label(command(*arguments)).classes("commandline foreign")
-            with ui.row().classes("gap-2"):
-                action(title, resume, "go-on", look="unelevated")
-                name = f"{overview.name}.yaml"
-                action("Save its file", lambda: ui.download.content(overview.file, name, "text/yaml"))
+
+        def draw() -> None:
+            with section(title):
+                note("No run that ended well is repeated.")
+                ui.label(command(*arguments)).classes("commandline foreign")
+                with ui.row().classes("gap-2"):
+                    action(title, resume, "go-on", look="unelevated")
+                    name = f"{overview.name}.yaml"
+                    action("Save its file", lambda: ui.download.content(overview.file, name, "text/yaml"))
+
+        self.resume.custom("resume", (title, arguments, overview.file), draw)
 
     def _show_choices(self, overview: data.ExperimentOverview, arms: list[str]) -> None:
         outcome = ui.select(list(overview.outcomes), label="Outcome", value=self.outcome)
@@ -180,7 +170,7 @@ class _ExperimentPage:
                 link.set_visibility(data.report_file(self.studio.workspace, self.name).is_file())
 
 
-def _show_points(results: Results, outcome: str) -> None:
+def _show_points(parts: PartList, results: Results, outcome: str) -> None:
     """A sampled design: the outcome against every factor."""
     for factor in results.experiment.factors:
         table = results.runs.select(factor, outcome).drop_nulls().sort(factor)
@@ -189,42 +179,45 @@ def _show_points(results: Results, outcome: str) -> None:
         title = f"{outcome} against {factor}: a dot is a run, n = {table.height}"
         if not (table[factor].dtype.is_numeric() and table[outcome].dtype.is_numeric()):
             counts = table.group_by(factor, maintain_order=True).len("runs")
-            bar_chart(title, counts, factor, ["runs"], name=f"points-{factor}")
+            parts.chart(title, bar_options(counts, factor, ["runs"]), counts, f"points-{factor}")
             continue
-        chart = line_chart(title, table, factor, [outcome], name=f"points-{factor}").chart
-        for series in chart.options["series"]:
+        options = line_options(table, factor, [outcome])
+        for series in options["series"]:
             series["type"] = "scatter"
-        chart.options["xAxis"].pop("minInterval", None)
-        chart.update()
+        options["xAxis"].pop("minInterval", None)
+        parts.chart(title, options, table, f"points-{factor}")
     shares = data.sensitivity(results, outcome)
     if shares.table is not None:
-        ui.label("The share of the variance that each factor explains, alone (first) and in all (total)").classes(
-            "small"
-        )
-        plain_table(shares.table, shares.table.columns, "sensitivity", sortable=True, size=_ROWS)
-    elif shares.note:
-        note(shares.note, 400)
+        text = "The share of the variance that each factor explains, alone (first) and in all (total)"
+        parts.note(text, classes="small")
+        parts.table(shares.table, shares.table.columns, "sensitivity", sortable=True, size=_ROWS)
+    else:
+        parts.note(shares.note, 400)
 
 
-def _show_failures(results: Results) -> None:
-    with section("Failed runs"):
+def _show_failures(parts: PartList, results: Results) -> None:
+    with parts.section("Failed runs") as inner:
         if not results.failures.height:
-            ui.label(f"None of the {results.runs.height:,} runs failed.").classes("soft")
+            inner.note(f"None of the {results.runs.height:,} runs failed.", classes="soft")
             return
-        note("These ended with an error and are in no figure above.")
+        inner.note("These ended with an error and are in no figure above.")
         failures = results.failures.with_row_index("number", 1)
-        plain_table(failures, failures.columns, "failures", sortable=True, size=_ROWS)
+        inner.table(failures, failures.columns, "failures", sortable=True, size=_ROWS)
 
 
-def _show_kept_runs(results: Results, name: str) -> None:
+def _show_kept_runs(parts: PartList, results: Results, name: str) -> None:
     runs = data.kept_runs(results)
-    with section("Single runs"):
+    with parts.section("Single runs") as inner:
         if not runs.height:
             text = "Only the outcomes of runs are kept. With `keep: run` in its file, an experiment keeps whole runs."
-            ui.label(text).classes("soft")
+            inner.note(text, classes="soft")
             return
-        note("They lie in the folder of the experiment, and open with these commands.")
-        plain_table(runs, runs.columns, "kept", key="run", sortable=True, size=_ROWS)
-        ui.label(command("studio", "--workspace", str(results.folder.path))).classes("commandline foreign")
-        link = ui.link("Judge their answers, blind to the arm", page_address("feedback", run=name))
-        test_id(link.classes("plain"), "judge")
+        inner.note("They lie in the folder of the experiment, and open with these commands.")
+        inner.table(runs, runs.columns, "kept", key="run", sortable=True, size=_ROWS)
+        inner.note(command("studio", "--workspace", str(results.folder.path)), classes="commandline foreign")
+        inner.custom("judge", name, lambda: _show_judge_link(name))
+
+
+def _show_judge_link(name: str) -> None:
+    link = ui.link("Judge their answers, blind to the arm", page_address("feedback", run=name))
+    test_id(link.classes("plain"), "judge")

@@ -19,6 +19,8 @@ from populace.tools.describe import Parameter
 
 KINDS = {
     "announce": "Announce something",
+    "think": "Put a thought into memories",
+    "thing": "Change a thing",
     "set": "Set a column",
     "add": "Add people",
     "remove": "Remove people",
@@ -35,7 +37,15 @@ def change_form(kind: str, point: ForkPoint, parameters: tuple[Parameter, ...]) 
     """Build the form for one kind of change, and return the function that reads it."""
     if kind == "change":
         return _change(point, parameters)
-    forms = {"announce": _announce, "set": _set, "add": _add, "remove": _remove, "swap": _swap}
+    forms = {
+        "announce": _announce,
+        "think": _think,
+        "thing": _thing,
+        "set": _set,
+        "add": _add,
+        "remove": _remove,
+        "swap": _swap,
+    }
     return forms[kind](point)
 
 
@@ -53,6 +63,25 @@ def _announce(point: ForkPoint) -> FormReader:
         return change | ({"steps": steps} if steps is not None else {})
 
     return read
+
+
+def _think(point: ForkPoint) -> FormReader:
+    text = outline(ui.textarea("What they think, in words to them"), "think-text").props("autogrow")
+    note("It becomes a memory of theirs. The people of this scenario need a memory.")
+    target = _PeopleForm(point, "Who thinks it?")
+    return lambda people: {"kind": "think", "text": (text.value or "").strip(), "to": target.read(people)}
+
+
+def _thing(point: ForkPoint) -> FormReader:
+    with ui.row().classes("w-full gap-2 items-start"):
+        place = outline(ui.input("Which thing, by its place"), "thing-place", "grow")
+        state = outline(ui.input("Its new state, such as “burning”"), "thing-state", "grow")
+    note("The world of this scenario needs things with a state, as in a town.")
+    return lambda people: {
+        "kind": "thing",
+        "place": (place.value or "").strip(),
+        "state": (state.value or "").strip(),
+    }
 
 
 def _set(point: ForkPoint) -> FormReader:
@@ -92,8 +121,10 @@ def _add(point: ForkPoint) -> FormReader:
         field(count, None, lambda _, text: texts.__setitem__("\0count", text), name="add-count")
 
     def read(people: People) -> dict[str, Any]:
-        known = {each.name: each for each in columns}
-        row = {name: column_value(known[name], text) for name, text in texts.items() if name in known and text.strip()}
+        by_name = {each.name: each for each in columns}
+        row = {
+            name: column_value(by_name[name], text) for name, text in texts.items() if name in by_name and text.strip()
+        }
         if not row:
             raise InterventionError("The new person has no columns.", "Fill in at least one.")
         number = parse_value(count, texts.get("\0count", "1"))
@@ -202,3 +233,14 @@ class _PeopleForm:
 def _select(label: str, names: list[str], test: str) -> ui.select:
     select = ui.select({name: display_text(name, 80) for name in names}, label=label, with_input=len(names) > 12)
     return outline(select, test, "").props("options-dense").style("min-width: 180px")
+
+
+_FORMS = {
+    "announce": _announce,
+    "think": _think,
+    "thing": _thing,
+    "set": _set,
+    "add": _add,
+    "remove": _remove,
+    "swap": _swap,
+}

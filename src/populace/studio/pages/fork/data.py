@@ -147,7 +147,7 @@ def check_changes(run: RunReader, fork: Fork, parameters: Sequence[Parameter]) -
     Raises:
         PopulaceError: A change that cannot be read, or that would fail when the fork runs.
     """
-    trial = _Trial(run.people(fork.at - 1), parameters)
+    trial = _Trial(run.people(fork.at - 1), parameters, has_memory(run))
     sentences = []
     for number, change in enumerate(read_interventions([dict(change) for change in fork.changes])):
         if change.at < fork.at:
@@ -157,19 +157,31 @@ def check_changes(run: RunReader, fork: Fork, parameters: Sequence[Parameter]) -
     return sentences
 
 
+def has_memory(run: RunReader) -> bool:
+    """Whether the people of a run remember anything, as its first steps show."""
+    return any("tables/memories" in run.record.table_names(step) for step in run.steps[:200])
+
+
 @dataclass
 class _Trial:
     """A society to try changes on: the people at the fork, and the parameters of the scenario."""
 
     people: People
     parameters: Sequence[Parameter]
+    has_memory: bool
+
+    def remember(self, people: People, text: str, *, kind: str, importance: float) -> None:
+        """Nothing to try: whether there is a memory was checked before."""
+
+    def change_thing(self, place: str, state: str) -> None:
+        """Nothing to try: whether the world has such a thing, the command finds out."""
 
     def change(self, parameters: Mapping[str, Any]) -> None:
-        known = {each.name: each for each in self.parameters}
+        by_name = {each.name: each for each in self.parameters}
         for name, value in parameters.items():
-            if name not in known:
-                raise UnknownNameError("parameter", name, known)
-            error = input_error(known[name], format_value(value))
+            if name not in by_name:
+                raise UnknownNameError("parameter", name, by_name)
+            error = input_error(by_name[name], format_value(value))
             if error:
                 raise InterventionError(f"{name}: {error}.")
 

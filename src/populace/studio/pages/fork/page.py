@@ -10,6 +10,7 @@ from populace.studio.jobs import command
 from populace.studio.metrics import metric_text
 from populace.studio.pages.fork.change_forms import KINDS, FormReader, change_form
 from populace.studio.pages.fork.data import SETTINGS, Fork, ForkPoint, check_changes, fork_point
+from populace.studio.shell.addresses import page_address, parse_number, run_address
 from populace.studio.shell.frame import (
     Page,
     after_load,
@@ -17,10 +18,7 @@ from populace.studio.shell.frame import (
     figure,
     frame,
     notify_errors,
-    page_address,
     page_at,
-    parse_number,
-    run_address,
     section,
     test_id,
 )
@@ -38,6 +36,8 @@ from populace.studio.widgets.elements import (
 )
 from populace.studio.widgets.fields import add_form_style, field, field_grid
 from populace.studio.widgets.form_values import infer_parameters, read_parameters
+from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.run_content import RunContent
 from populace.studio.widgets.start_dialog import show_start
 from populace.tools.describe import Parameter
 
@@ -84,6 +84,14 @@ class _ForkPage:
         await self._update()
 
     async def build(self) -> None:
+        self._content = RunContent(self.studio.library, self.fork.run)
+        with self._content.element:
+            self._build_form()
+        self._show_point()
+        await self._update()
+        self.studio.changes.listen(self.fork.run, Redrawer(self._on_change))
+
+    def _build_form(self) -> None:
         with section("Where it leaves its parent"):
             with ui.row().classes("w-full items-center gap-4 no-wrap"):
                 slider = ui.slider(min=1, max=self.point.last, value=self.point.at, step=1)
@@ -109,9 +117,6 @@ class _ForkPage:
         with ui.column().classes("startbar"):
             self._start = action("Start the fork", self._start_fork, "fork-start", look="unelevated icon=call_split")
             self._refusal = test_id(ui.column().classes("w-full").props("aria-live=polite"), "refused")
-        self._show_point()
-        await self._update()
-        self.studio.changes.listen(self.fork.run, self._on_growth)
 
     def _open_form(self, kind: str | None) -> None:
         self._read_form, self._step_text = None, {}
@@ -168,7 +173,10 @@ class _ForkPage:
         self._show_point()
         await self._update()
 
-    async def _on_growth(self) -> None:
+    async def _on_change(self) -> None:
+        await self._content.draw(self._follow)
+
+    async def _follow(self) -> None:
         """The parent went on: it can be forked later than before."""
         steps = self._parent.steps
         if steps and steps[-1] + 1 != self.point.last:

@@ -23,6 +23,8 @@ from populace.worlds.town.town_map import building_rectangles, street_lines
 
 MAX_STEPS = 288
 """How many steps may be read at once: two days of ten minutes each."""
+ABSENT = -2
+"""The place of somebody who has left the town or not come yet."""
 SETUP = "0/rng"
 """The random stream of `setup`."""
 
@@ -34,9 +36,9 @@ class Window:
     Attributes:
         steps: The numbers of the steps.
         times: The time of each, in simulated seconds since the first midnight.
-        place: The place of each person; -1 on the way.
-        x: Metres to the east.
-        y: Metres to the north.
+        place: The place of each person; -1 on the way, `ABSENT` for those who are not in the town.
+        x: Metres to the east; NaN for those who are not in the town.
+        y: Metres to the north; the same.
     """
 
     steps: Ints
@@ -140,8 +142,8 @@ class TownRun:
         return pl.concat([empty, *tables], how="vertical_relaxed")
 
     def building(self, place: Ints) -> Ints:
-        """The number of the building of each place, counted from 0; -1 on the way."""
-        return np.where(place < 0, -1, self.town.places.building[np.maximum(place, 0)] - 1)
+        """The number of the building of each place, counted from 0; -1 on the way, `ABSENT` for the absent."""
+        return np.where(place < 0, place, self.town.places.building[np.maximum(place, 0)] - 1)
 
     def _some_steps(self) -> list[int]:
         steps = self.steps
@@ -159,11 +161,11 @@ class TownRun:
 
     def _add_joined(self, last: int) -> None:
         """Take up the people who joined until a step."""
-        joined = self.run.rows("events", pl.col("kind") == "joined", until=last)
-        if not joined.height:
+        arrivals = self.run.rows("events", pl.col("kind") == "joined", until=last)
+        if not arrivals.height:
             return
-        names = joined["data"].str.json_path_match("$.name")
-        new = [(who, name) for who, name in zip(joined["person"], names, strict=True) if who not in self.row]
+        names = arrivals["data"].str.json_path_match("$.name")
+        new = [(who, name) for who, name in zip(arrivals["person"], names, strict=True) if who not in self.row]
         if new:
             self.ids += [who for who, _ in new]
             self.names += [name for _, name in new]
@@ -171,27 +173,27 @@ class TownRun:
             self._positions.clear()
 
     def _with_everybody(self, table: pl.DataFrame, step: int) -> pl.DataFrame:
-        """A row for everybody who was ever there; people who have left or not come yet stand beside the map."""
+        """A row for everybody who was ever there; people who have left or not come yet are absent."""
         if "person" in table.columns:
             self._add_joined(step)
         elif table.height >= len(self.ids):
             return table
         else:
             table = table.with_columns(pl.Series(self.ids[: table.height]).alias("person"))
-        aside = {"place": -1, "x": float(self.town.places.x.min()), "y": float(self.town.places.y.min())}
+        absent = {"place": ABSENT, "x": float("nan"), "y": float("nan")}
         everybody = pl.DataFrame({"person": self.ids}).join(table, on="person", how="left", maintain_order="left")
         return everybody.with_columns(
-            *(pl.col(name).fill_null(value) for name, value in aside.items()),
+            *(pl.col(name).fill_null(value) for name, value in absent.items()),
             pl.col("time").fill_null(table["time"][0]),
         )
 
     def _check(self, place: Ints, x: Floats, y: Floats) -> None:
         """Raise an error where the map is not the one of the run; its file may have changed since."""
-        known, places = place[place >= 0], self.town.places
-        fits = not len(known) or (
-            known.max() < len(places)
-            and np.allclose(places.x[known], x[place >= 0])
-            and np.allclose(places.y[known], y[place >= 0])
+        indoors, places = place[place >= 0], self.town.places
+        fits = not len(indoors) or (
+            indoors.max() < len(places)
+            and np.allclose(places.x[indoors], x[place >= 0])
+            and np.allclose(places.y[indoors], y[place >= 0])
         )
         if not fits or len(place) != len(self.ids):
             raise WorldError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.studio.pages.town.data import TownRun, Window
+from populace.studio.pages.town.data import ABSENT, TownRun, Window
 from populace.worlds.town.spots import Floats, Ints, Spots
 from populace.worlds.town.town import THRESHOLD
 
@@ -49,7 +49,8 @@ def walks(town: TownRun, first: int, last: int) -> Walks:
     before = window.place[:-2] if skip else _with_unknown(window)
     here, there, earlier = town.building(now.place), town.building(then.place), town.building(before)
     stands = (here < 0) & (there < 0) & (np.hypot(then.x - now.x, then.y - now.y) < HERE)
-    moves = ((here < 0) | ((there >= 0) & (here != there))) & ~stands
+    present = (here != ABSENT) & (there != ABSENT)
+    moves = ((here < 0) | ((there >= 0) & (here != there))) & ~stands & present
     at, row = np.nonzero(moves)
     leaves = np.where(here[at, row] >= 0, here[at, row], earlier[at, row])
     origin = _spots(town, leaves, now.x[at, row], now.y[at, row])
@@ -64,13 +65,13 @@ def frames(town: TownRun, first: int, last: int) -> dict[str, Any]:
     """A window of the film as compact columns.
 
     Returns:
-        `steps` and `times`; `at`, a list for each step with the building of every person, -1 on the way; `outside`,
-        where those on the way were recorded; and `walks`, with the points of way k from `begins[k]` to `begins[k+1]`
-        in `x` and `y`.
+        `steps` and `times`; `at`, a list for each step with the building of every person, -1 on the way and `ABSENT`
+        for those who are not in the town; `outside`, where those on the way were recorded; and `walks`, with the points
+        of way k from `begins[k]` to `begins[k+1]` in `x` and `y`.
     """
     window = town.window(first, last)
     at = town.building(window.place)
-    step, row = np.nonzero(at < 0)
+    step, row = np.nonzero(at == -1)
     moves = walks(town, first, last)
     lines = town.town.ways.paths(moves.origin, moves.goal)
     turns = np.ones(lines.x.shape, dtype=bool)
@@ -100,16 +101,16 @@ def frames(town: TownRun, first: int, last: int) -> dict[str, Any]:
 def positions(town: TownRun, first: int, last: int) -> pl.DataFrame:
     """The recorded positions of these steps as a table: step, time, person, name, address, x, y."""
     window = town.window(first, last)
-    people = len(town.ids)
+    step, row = np.nonzero(window.place != ABSENT)
     return pl.DataFrame(
         {
-            "step": np.repeat(window.steps, people),
-            "time": np.repeat(window.times, people),
-            "person": pl.concat([pl.Series(town.ids)] * len(window.steps)),
-            "name": pl.concat([pl.Series(town.names)] * len(window.steps)),
-            "address": town.town.addresses(window.place.ravel()),
-            "x": window.x.ravel(),
-            "y": window.y.ravel(),
+            "step": window.steps[step],
+            "time": window.times[step],
+            "person": pl.Series(town.ids).gather(row),
+            "name": pl.Series(town.names).gather(row),
+            "address": town.town.addresses(window.place[step, row]),
+            "x": window.x[step, row],
+            "y": window.y[step, row],
         }
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.studio.pages.town.data import TownRun
+from populace.studio.pages.town.data import ABSENT, TownRun
 from populace.studio.pages.town.frames import walks
 from populace.worlds.town.spots import Floats, Spots
 from populace.worlds.town.town_map import building_rectangles
@@ -27,7 +27,7 @@ class Heat:
     Attributes:
         buildings: Person-hours in each building: place, name, kind, x, y, person_hours, share.
         streets: Person-hours on the way, by cell of `CELL` metres: x, y (its middle), person_hours.
-        person_hours: The sum, which is people times hours.
+        person_hours: The sum, which is the hours of everybody who is in the town.
         begins: When the span begins, in simulated seconds.
         ends: When it ends.
     """
@@ -52,10 +52,11 @@ def heat(town: TownRun, first: int, last: int) -> Heat:
     """
     inside = np.zeros(len(town.town.places.buildings))
     cells: list[pl.DataFrame] = []
+    seconds = 0
     for begin in range(first, last, AT_ONCE):
-        _add(town, begin, min(begin + AT_ONCE, last), inside, cells)
+        seconds += _add(town, begin, min(begin + AT_ONCE, last), inside, cells)
     begins, ends = town.time_of(first), town.time_of(last)
-    total = len(town.ids) * (ends - begins) / HOUR
+    total = seconds / HOUR
     schema = {"x": pl.Float64, "y": pl.Float64, "person_hours": pl.Float64}
     streets = pl.concat([pl.DataFrame(schema=schema), *cells])
     houses = building_rectangles(town.town).select("place", "name", "kind", "x", "y")
@@ -69,7 +70,8 @@ def heat(town: TownRun, first: int, last: int) -> Heat:
     )
 
 
-def _add(town: TownRun, first: int, last: int, inside: Floats, cells: list[pl.DataFrame]) -> None:
+def _add(town: TownRun, first: int, last: int, inside: Floats, cells: list[pl.DataFrame]) -> int:
+    """Add the presence from one step to another; returns its seconds."""
     window = town.window(first, last)
     at = town.building(window.place[:-1])
     spans = np.diff(window.times)
@@ -82,7 +84,7 @@ def _add(town: TownRun, first: int, last: int, inside: Floats, cells: list[pl.Da
     step = ways.step - first
     arrived = ways.into >= 0
     np.add.at(inside, ways.into[arrived], (ways.starts + spans[step] - ways.ends)[arrived])
-    outdoors = (at < 0) & ~walking
+    outdoors = (at == -1) & ~walking
     cells.append(_cells(window.x[:-1][outdoors], window.y[:-1][outdoors], rests[outdoors]))
     if len(ways.step):
         metres = town.town.ways.metres(ways.origin, ways.goal)
@@ -90,6 +92,7 @@ def _add(town: TownRun, first: int, last: int, inside: Floats, cells: list[pl.Da
         origin, goal = (_repeated(spots) for spots in (ways.origin, ways.goal))
         points = town.town.ways.along(origin, goal, np.repeat(metres, POINTS) * share)
         cells.append(_cells(points.x, points.y, np.repeat((ways.ends - ways.starts) / POINTS, POINTS)))
+    return int(rests[at != ABSENT].sum())
 
 
 def _repeated(spots: Spots) -> Spots:

@@ -16,23 +16,14 @@ from populace.studio.pages.town.frames import positions
 from populace.studio.pages.town.heat import heat, heat_data
 from populace.studio.pages.town.panels import LINES, PersonPanel, PresencePanel, SpeechPanel
 from populace.studio.pages.town.talk import follows_news, latest_speech, news, resident, transcript
-from populace.studio.shell.frame import (
-    Page,
-    empty_state,
-    frame,
-    notify_errors,
-    page_address,
-    page_at,
-    parse_number,
-    run_address,
-    section,
-    test_id,
-)
+from populace.studio.shell.addresses import page_address, parse_number, run_address
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import note, outline
+from populace.studio.widgets.elements import count_text, note, outline
 from populace.studio.widgets.redraw import Redrawer
+from populace.studio.widgets.run_content import RunContent
 from populace.worlds.town.places import DAY
 
 _LAYERS = {"people": "People", "heat": "Presence", "news": "News"}
@@ -49,11 +40,23 @@ def register(studio: Studio) -> None:
         with frame(f"Town of {name}", command=command("show", name), crumbs=[(name, run_address(name))]) as page:
             run = studio.library.run(name)
             if len(run.steps) < 2:
-                empty_state(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
-                studio.changes.listen(name, lambda: ui.navigate.reload() if len(run.steps) > 1 else None)
+                _wait_for_steps(studio, name)
                 return
             town = await load(town_of, run)
             await _TownPage(studio, town, page, _Selection(town, time, speed, follow, layer)).build()
+
+
+def _wait_for_steps(studio: Studio, name: str) -> None:
+    """What stands here until the run has a step, and then loads the page again."""
+    content = RunContent(studio.library, name)
+    with content.element:
+        empty_state(f"{name} has no step yet, so nobody has moved. This page goes on by itself when it has.")
+
+    async def look() -> None:
+        if len(studio.library.run(name).steps) > 1:
+            ui.navigate.reload()
+
+    studio.changes.listen(name, Redrawer(lambda: content.draw(look)))
 
 
 class _Selection:
@@ -84,31 +87,33 @@ class _TownPage:
 
     async def build(self) -> None:
         ui.add_head_html('<link rel="stylesheet" href="/studio-static/town/town.css">')
-        self._show_controls()
-        with ui.element("div").classes("town-beside"):
-            api = page_address("api", "runs", self.name, "town")
-            self.map = test_id(TownMap(api, **vars(self.selection), live=self._live()), "town")
-            with ui.element("div").classes("town-side"):
-                self.person = PersonPanel(self.town, lambda: self.follow(-1))
-                self._show_news_panel()
-                self._show_presence_panel()
-                self.speech = SpeechPanel(self.town)
+        self.content = RunContent(self.studio.library, self.name)
+        with self.content.element:
+            self._show_controls()
+            with ui.element("div").classes("town-beside"):
+                api = page_address("api", "runs", self.name, "town")
+                self.map = test_id(TownMap(api, **vars(self.selection), live=self._live()), "town")
+                with ui.element("div").classes("town-side"):
+                    self.person = PersonPanel(self.town, lambda: self.follow(-1))
+                    self._show_news_panel()
+                    self._show_presence_panel()
+                    self.speech = SpeechPanel(self.town)
         self._show_layer_panels()
         self._update_panels = Redrawer(self._draw_panels)
         self.map.on("time", notify_errors(self._on_time), args=[["time", "playing", "speed"]])
         self.map.on("follow", lambda event: self.follow(int(event.args["row"])))
         self.map.on("ready", notify_errors(self._on_ready))
-        self.studio.changes.listen(self.name, notify_errors(self._on_change))
+        self.studio.changes.listen(self.name, Redrawer(self._on_change))
         await self._update_panels.first()
         await self._update_layer()
 
     def _show_controls(self) -> None:
-        people = {row: display_text(name, 60) for row, name in enumerate(self.town.names)}
+        names = {row: display_text(name, 60) for row, name in enumerate(self.town.names)}
         with ui.row().classes("w-full items-center gap-3"):
             layers = ui.toggle(_LAYERS, value=self.selection.layer, on_change=notify_errors(self._on_layer))
             test_id(layers.props('no-caps unelevated aria-label="Layer"'), "town-layer")
             follow = self.selection.follow if self.selection.follow >= 0 else None
-            self.choice = ui.select(people, value=follow, label="Follow somebody", with_input=True, clearable=True)
+            self.choice = ui.select(names, value=follow, label="Follow somebody", with_input=True, clearable=True)
             outline(self.choice, "town-follow", "").props("options-dense").style("min-width: 220px")
             self.choice.on_value_change(self._on_person)
             ui.space()
@@ -123,7 +128,8 @@ class _TownPage:
                 if follows_news(self.town):
                     self._save_item("Who knows the news", "news", lambda: news(self.town))
         keys = "Space plays; on the map: , and . step, arrows move, + and − zoom, 0 shows all, Esc stops following."
-        note(f"{self.town.town.name}, {len(self.town.names)} people. {keys}")
+        people = count_text(len(self.town.names), "person", "people")
+        note(f"{people} in {self.town.town.name}. {keys}")
 
     def _save_item(self, text: str, name: str, table: Callable[[], pl.DataFrame]) -> None:
         """An entry of the menu that saves a table as CSV."""
@@ -230,6 +236,12 @@ class _TownPage:
         return self.town.step_at(midnight), self.town.step_at(midnight + DAY - 1)
 
     async def _on_change(self) -> None:
+        await self.content.draw(self._follow_run)
+        if self.content.gone:
+            # The map would go on asking for what is not there any more.
+            self.map.run_method("stop")
+
+    async def _follow_run(self) -> None:
         self.town = await load(town_of, self.studio.library.run(self.name))
         last = self.town.steps[-1]
         self.map.set_live(self._live())

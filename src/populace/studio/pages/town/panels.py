@@ -8,7 +8,8 @@ from nicegui import ui
 from populace.studio.pages.town.data import TownRun, time_label
 from populace.studio.pages.town.heat import Heat
 from populace.studio.pages.town.talk import Resident
-from populace.studio.shell.frame import run_address, section, test_id
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import section, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.charts import bar_chart, bar_options
 from populace.studio.widgets.elements import QUIET, icon_button, note
@@ -46,7 +47,8 @@ class PersonPanel:
         words = display_text(person.utterance, 400)
         self._name.set_text(display_text(person.name, 80))
         self._about.set_text(display_text(person.about, 200))
-        self._now.set_text(f"{display_text(person.doing, 300)}, {place}")
+        now = f"{display_text(person.doing, 300)}, {place}" if person.present else "Not in the town at this time."
+        self._now.set_text(now)
         self._utterance.set_text(f"Said last, {words}" if words else "Has said nothing yet.")
         self._plan.set_text(display_text("\n".join(person.plan), 1500) or "No plan yet today.")
 

@@ -55,11 +55,13 @@ class Resident:
     Attributes:
         about: Age and occupation, where the run has them.
         plan: The lines of the last plan; empty before the first.
+        present: Whether the person is in the town.
         utterance: The last utterance with its time; empty where there is none yet.
     """
 
     id: Id
     name: str
+    present: bool
     about: str
     place: str
     doing: str
@@ -70,7 +72,8 @@ class Resident:
 def resident(town: TownRun, row: int, time: float) -> Resident:
     """One person at a time: place, activity, last plan and last utterance."""
     step = town.step_at(time)
-    person = dict(town.run.people(step).person(town.ids[row]))
+    people = town.run.people(step)
+    person = dict(people.person(town.ids[row])) if town.ids[row] in people.ids else {}
     events = town.events(0, step).filter(pl.col("person") == town.ids[row])
 
     def last(kind: str, field: str) -> tuple[int, str]:
@@ -82,6 +85,7 @@ def resident(town: TownRun, row: int, time: float) -> Resident:
     return Resident(
         town.ids[row],
         town.names[row],
+        bool(person),
         ", ".join(about),
         str(person.get("place") or "unknown"),
         str(person.get("doing") or "unknown"),
@@ -102,19 +106,19 @@ def news(town: TownRun) -> pl.DataFrame:
     texts = events.filter(pl.col("kind") == "said")["data"].str.json_path_match("$.text")
     rows = []
     for who in spread.by_branch():
-        heard = spread.knows[who]
-        row, source = town.row[who], None if heard.source is None else town.row[heard.source]
+        arrival = spread.knows[who]
+        row, source = town.row[who], None if arrival.source is None else town.row[arrival.source]
         rows.append(
             {
                 "row": row,
                 "id": who,
                 "name": town.names[row],
-                "time": heard.time,
-                "step": town.step_at(heard.time),
+                "time": arrival.time,
+                "step": town.step_at(arrival.time),
                 "from_row": source,
                 "from": None if source is None else town.names[source],
                 "depth": len(spread.chain(who)) - 1,
-                "text": "" if heard.utterance is None else texts[heard.utterance],
+                "text": "" if arrival.utterance is None else texts[arrival.utterance],
             }
         )
     columns = ("row", "id", "name", "time", "step", "from_row", "from", "depth", "text")

@@ -3,6 +3,7 @@
 const STEPS = 24; // of a window
 const KEPT = 40; // windows
 const NEAR = 1e-3;
+const ABSENT = -2; // the building of those who have left or not come yet
 
 const share = (number) => number - Math.floor(number);
 
@@ -13,7 +14,7 @@ export class Film {
     this.people = map.people.name.length;
     this.x = new Float32Array(this.people);
     this.y = new Float32Array(this.people);
-    this.inside = new Int16Array(this.people); // the building, -1 on the way
+    this.inside = new Int16Array(this.people); // the building, -1 on the way, ABSENT
     this.windows = new Map();
     this.problem = "";
     const b = map.buildings;
@@ -141,12 +142,17 @@ export class Film {
       } else if (at[row] >= 0) {
         place = this.within(at[row], row);
       } else {
-        place = window.spots[index].get(row);
+        place = at[row] === ABSENT ? [NaN, NaN] : window.spots[index].get(row);
       }
       this.x[row] = place[0];
       this.y[row] = place[1];
     }
     return true;
+  }
+
+  // Whether somebody is in the town, in a building or on the way.
+  has(row) {
+    return this.inside[row] !== ABSENT;
   }
 
   along(window, k, time) {

@@ -204,7 +204,7 @@ export class Painter {
     const seen = [];
     for (let row = 0; row < film.people; row++) {
       const [x, y] = this.screen(film.x[row], film.y[row]);
-      if (x < -20 || y < -20 || x > this.width + 20 || y > this.height + 20) continue;
+      if (!film.has(row) || x < -20 || y < -20 || x > this.width + 20 || y > this.height + 20) continue;
       seen.push(row);
       const news = scene.layer === "news";
       const group = news ? (scene.knows(row) ? "knows" : "plain") : film.inside[row] < 0 ? "walker" : "plain";
@@ -226,7 +226,7 @@ export class Painter {
       context.stroke();
     }
     context.globalAlpha = 1;
-    if (scene.follow >= 0) {
+    if (scene.follow >= 0 && film.has(scene.follow)) {
       context.strokeStyle = theme.chosen;
       context.lineWidth = 2.5;
       context.beginPath();
@@ -325,6 +325,7 @@ export class Painter {
       context.beginPath();
       for (const node of scene.news) {
         if (node.from_row === null || node.time > scene.time || (scene.time - node.time < 1800) !== recent) continue;
+        if (!film.has(node.row) || !film.has(node.from_row)) continue;
         context.moveTo(...this.screen(film.x[node.from_row], film.y[node.from_row]));
         context.lineTo(...this.screen(film.x[node.row], film.y[node.row]));
       }
@@ -344,7 +345,7 @@ export class Painter {
     for (const line of lines) {
       if (placed.length >= most) break;
       const [x, y] = this.screen(film.x[line.row], film.y[line.row]);
-      if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
+      if (!film.has(line.row) || x < 0 || y < 0 || x > this.width || y > this.height) continue;
       if (!line.bubble && ++written > NEW_BUBBLES) continue;
       const bubble = this.bubble(line);
       const left = Math.min(Math.max(x - bubble.wide / 2, 4), Math.max(this.width - bubble.wide - 4, 4));

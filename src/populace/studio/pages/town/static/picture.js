@@ -45,12 +45,13 @@ export function svg(painter, film, scene) {
   const dark = heat ? 0 : darkness(scene.time) * theme.dusk;
   if (dark) parts.push(`<rect width="${width}" height="${height}" fill="rgb(${theme.night})" fill-opacity="${dark.toFixed(2)}"/>`);
   for (const node of scene.layer === "news" ? scene.news : []) {
-    if (node.from_row === null || node.time > scene.time) continue;
+    if (node.from_row === null || node.time > scene.time || !film.has(node.row) || !film.has(node.from_row)) continue;
     const [x1, y1] = at(film.x[node.from_row], film.y[node.from_row]);
     const [x2, y2] = at(film.x[node.row], film.y[node.row]);
     parts.push(`<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${theme.link}" stroke-opacity="0.5"/>`);
   }
   for (let row = 0; scene.known && row < film.people; row++) {
+    if (!film.has(row)) continue;
     const [x, y] = at(film.x[row], film.y[row]);
     const news = scene.layer === "news";
     const colour = news ? (scene.knows(row) ? theme.knows : theme.unaware) : film.inside[row] < 0 ? theme.walker : theme.person;

@@ -185,6 +185,7 @@ export default {
     approach() {
       const { film, painter } = this.parts;
       const { state } = this;
+      if (!film.has(state.follow)) return;
       const dx = film.x[state.follow] - painter.view.x;
       const dy = film.y[state.follow] - painter.view.y;
       if (Math.hypot(dx, dy) * painter.view.scale < 0.5) return;
@@ -211,7 +212,11 @@ export default {
       this.playing = !this.playing;
       state.dirty = true;
     },
+    stop() {
+      this.playing = false;
+    },
     stepBy(steps) {
+      if (!this.parts) return;
       const { map } = this.parts;
       const now = (this.state.time - map.begins) / map.tick;
       this.seek(map.begins + (steps > 0 ? Math.floor(now + 1e-6) + 1 : Math.ceil(now - 1e-6) - 1) * map.tick);

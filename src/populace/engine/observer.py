@@ -1,0 +1,42 @@
+"""Receives the progress of a run: the base class of displays, counters and tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from populace.prompting import Inquiry
+
+if TYPE_CHECKING:
+    from populace.engine.simulation import Simulation
+
+
+class Observer:
+    """Receives the progress of a run; every method may be left out.
+
+    Example:
+        >>> from populace import simulate
+        >>> from populace.scenarios.norms import Norms
+        >>> class StepCounter(Observer):
+        ...     steps = 0
+        ...     def on_step(self, simulation):
+        ...         self.steps += 1
+        >>> counter = StepCounter()
+        >>> run = simulate(Norms(workers=3, days=2), decider="rule", keep="nothing", observer=counter)
+        >>> counter.steps
+        3
+    """
+
+    def on_start(self, simulation: Simulation) -> None:
+        """The run begins."""
+
+    def on_step(self, simulation: Simulation) -> None:
+        """A step was committed or replayed."""
+
+    def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
+        """A question is put, as the scenario words it; its people are as they are at this moment."""
+
+    def on_replies(self, simulation: Simulation) -> None:
+        """Replies arrived."""
+
+    def on_end(self, simulation: Simulation) -> None:
+        """The run is over, well or not."""

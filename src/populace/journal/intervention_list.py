@@ -1,0 +1,69 @@
+"""Lists of interventions: read from JSON text, from a file or from plain data."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import pydantic
+
+from populace.base.documents import DocumentError, parse_json, read_text
+from populace.base.errors import InterventionError
+from populace.journal.interventions import (
+    AddPeople,
+    Announce,
+    ChangeParameters,
+    ChangeThing,
+    InnerVoice,
+    Intervention,
+    RemovePeople,
+    SetColumns,
+    SwapModel,
+)
+
+AnyIntervention = Annotated[
+    Announce | InnerVoice | ChangeThing | SetColumns | AddPeople | RemovePeople | ChangeParameters | SwapModel,
+    pydantic.Field(discriminator="kind"),
+]
+_LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[AnyIntervention])
+
+
+_EXAMPLE = 'Write a list of interventions, each like {"kind": "announce", "at": 3, "text": "Today is green day."}'
+
+
+def is_file_name(source: str) -> bool:
+    """Whether interventions are given as the name of a file, not as JSON text.
+
+    Example:
+        >>> is_file_name("announcements.json"), is_file_name('{"kind": "announce"}')
+        (True, False)
+    """
+    return not source.lstrip().startswith(("{", "["))
+
+
+def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any]]) -> list[AnyIntervention]:
+    """Interventions from JSON text, a JSON file or plain data; a single one may stand without brackets.
+
+    Example:
+        >>> read_interventions('{"kind": "announce", "at": 3, "text": "Wear green."}')[0].at
+        3
+    """
+    data: Any = source
+    if isinstance(source, (str, Path)):
+        text = str(source)
+        is_file = is_file_name(text)
+        try:
+            data = parse_json(read_text(Path(text)) if is_file else text)
+        except OSError as error:
+            raise InterventionError(f"the interventions in {text} cannot be read: {error.strerror}.") from error
+        except DocumentError as error:
+            raise InterventionError(
+                f"the interventions{f' in {text}' if is_file else ''} are not JSON that can be used: {error}.",
+                _EXAMPLE,
+            ) from error
+    try:
+        return _LIST.validate_python(data if isinstance(data, list) else [data])
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        number, *inside = first["loc"] or (0,)
+        where = f" ({'.'.join(map(str, inside))})" if inside else ""
+        raise InterventionError(f"intervention {int(number) + 1}{where}: {first['msg']}.", _EXAMPLE) from error

@@ -1,0 +1,24 @@
+"""The command `survey` reads its files as their authors mean them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from populace.base.errors import QuestionnaireError
+from populace.cli.surveys import _margins
+
+
+def test_yes_and_no_in_a_file_of_margins_are_values_of_the_column(tmp_path: Path) -> None:
+    file = tmp_path / "margins.yaml"
+    file.write_text("\ufeffsmoker: {yes: 0.2, no: 0.8}\n", encoding="utf-8")
+    assert _margins(str(file)) == {"smoker": {"yes": 0.2, "no": 0.8}}
+
+
+@pytest.mark.parametrize("content", ["", "- 1", "sex: {f: many}", "sex: {f: 1, f: 2}", "a: &a [*a]", "sex: {"])
+def test_a_file_that_holds_no_margins_is_refused_with_its_name(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "margins.yaml"
+    file.write_text(content)
+    with pytest.raises(QuestionnaireError, match=r"margins\.yaml"):
+        _margins(str(file))
