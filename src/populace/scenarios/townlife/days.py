@@ -82,7 +82,7 @@ def by_routine(life: "TownLife", who: Id, now: int) -> list[Action]:
     midnight, until = now - now % DAY, life.bedtime(who, now)
     rows = [(midnight + time, place, what) for time, place, what in life.routine[who]]
     begun = [row for row in rows if row[0] <= now]
-    rows = [(now, *begun[-1][1:])] * bool(begun) + [row for row in rows if row[0] > now]
+    rows = [(now, place, what) for _, place, what in begun[-1:]] + [row for row in rows if row[0] > now]
     ends = [*(row[0] for row in rows[1:]), until][: len(rows)]
     return [
         Action(start, end, life.town.address(place), gerund(what))
@@ -156,13 +156,7 @@ async def remember_deeds(life: "TownLife", ended: Sequence[tuple[Id, Action | No
     rated_as: list[str] = []
     place = life.presence.at(now).place
     for who, action in ended:
-        if (
-            action is None
-            or action.doing in (*words.FALLBACKS, words.SLEEPING)
-            or action.doing.startswith("talking with")
-        ):
-            continue
-        if action.end - action.start < TICK:
+        if action is None or not words.is_deed(action.doing) or action.end - action.start < TICK:
             continue
         ids.append(who)
         texts.append(words.deed(action, life.where(int(place[life.row[who]]), who)))
