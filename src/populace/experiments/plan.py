@@ -234,7 +234,7 @@ class ExperimentPlan(RunSettings):
                 raise UsageError(f"{factor.name} is both a factor and a fixed parameter.")
         _check_names("factor", self.pairing if isinstance(self.pairing, list) else (), self.factors)
         for outcome in self.outcomes:
-            outcome.check(scenario)
+            outcome.check(scenario, self.parameters)
         for analysis in self.analyses:
             analysis.check([outcome.name for outcome in self.outcomes], self.factors)
         columns = [*self.factors, *(outcome.name for outcome in self.outcomes)]

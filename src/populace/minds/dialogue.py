@@ -13,7 +13,7 @@ import numpy as np
 
 from populace.minds.parts import Asker, DialoguePart, Line, MemoryPart, Talk
 from populace.people import Id, Person
-from populace.questions import Choice, Speech
+from populace.questions import Choice, Question, Speech
 
 Turns = Callable[[Sequence[Person], Sequence[Line]], Person | None]
 """Chooses who speaks next, from the people still present and the lines so far; None ends the conversation."""
@@ -46,13 +46,13 @@ class Dialogue(DialoguePart):
 
     Attributes:
         limit: The most utterances of a conversation.
-        words: The most words of an utterance, as the question says it.
+        question: What is asked for a line; `{transcript}` is what was said so far.
         turns: Chooses who speaks next.
         counts: How many conversations ended in which way, and how many utterances were invalid.
     """
 
     limit: int = 8
-    words: int = 40
+    question: Question = field(default_factory=lambda: Speech("{transcript}"))
     turns: Turns = next_in_turn
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -169,7 +169,7 @@ class Dialogue(DialoguePart):
             about.append(f"{turn.others} {lines[-1].text if lines else ''}".strip())
         answers = await asker.ask(
             asker.people.take([turn.speaker.id for turn in turns]),
-            Speech("{transcript}", max_words=self.words),
+            self.question,
             given=given,
             purpose="dialogue",
             about=about,

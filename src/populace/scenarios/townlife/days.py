@@ -82,7 +82,8 @@ def by_routine(life: "TownLife", who: Id, now: int) -> list[Action]:
     midnight, until = now - now % DAY, life.bedtime(who, now)
     rows = [(midnight + time, place, what) for time, place, what in life.routine[who]]
     begun = [row for row in rows if row[0] <= now]
-    rows = [(now, place, what) for _, place, what in begun[-1:]] + [row for row in rows if row[0] > now]
+    later = [row for row in rows if row[0] > now]
+    rows = [(now, *begun[-1][1:]), *later] if begun else later
     ends = [*(row[0] for row in rows[1:]), until][: len(rows)]
     return [
         Action(start, end, life.town.address(place), gerund(what))

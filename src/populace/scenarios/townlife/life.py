@@ -92,7 +92,9 @@ class TownLife(Scenario):
         public = [
             building for building in town.places.buildings.tolist() if town.places.kind[building] not in ("home", None)
         ]
-        self.public = {town.address(building): int(town.inside(building)[0]) for building in public}
+        # A building without rooms is one room.
+        rooms = {building: [*town.inside(building).tolist(), building] for building in public}
+        self.public = {town.address(building): int(inside[0]) for building, inside in rooms.items()}
         self.known: dict[Id, set[str]] = {}
         for who in self.ids:
             self.learn_home(who)
@@ -247,7 +249,7 @@ class TownLife(Scenario):
             now: The simulated time.
         """
         ids = [who for who in events if who in self.row and not self.asleep[self.row[who]]]
-        if not ids or not self.reacts or not self.plans:
+        if not ids or not self.reacts or self.mind.planning is None:
             return
         answers = await self.ask(
             self.people.take(ids),
