@@ -214,9 +214,7 @@ class Dialogue(DialoguePart):
                         places.append((place, number))
             if not ids:
                 continue
-            stored = await memory.remember(
-                asker, ids, texts, kind=kind, now=now, evidence=evidence, rated_as=rated_as
-            )
+            stored = await memory.remember(asker, ids, texts, kind=kind, now=now, evidence=evidence, rated_as=rated_as)
             numbers = stored.tolist()
             rated = np.nan_to_num(memory.importance_of(numbers)).tolist()
             for who, (place, number), memory_id, importance in zip(ids, places, numbers, rated, strict=True):

@@ -192,7 +192,7 @@ async def _refine(
         life,
         life.people.take(ids),
         [action for _, action in long],
-        given=f"{words.HERE}\n{words.STROKE}",
+        given=f"{words.AT}\n{words.STROKE}",
         level=level,  # type: ignore[arg-type]
         stroke=[f"{a.doing}, at {a.where}, until {time_of_day(a.end)}" for _, a in long],
         **life.situation(ids, now),
