@@ -31,16 +31,16 @@ def conversation_line(scene: Scene) -> dict[str, str]:
     match = re.search(r"You talk with (?P<partner>.+)\.", scene.user)
     name = first_name(match["partner"]) if match else "you"
     said_match = _SAID.search(scene.user)
-    said = [] if said_match is None or said_match["said"].startswith("(") else said_match["said"].split("\n")
-    turn = len(said)
+    utterances = [] if said_match is None or said_match["said"].startswith("(") else said_match["said"].split("\n")
+    turn = len(utterances)
     own_news = news_in_mind(scene)
-    heard = _news_in("\n".join(said))
-    if said and not said[-1].startswith("I: ") and _news_in(said[-1]):
+    heard = _news_in("\n".join(utterances))
+    if utterances and not utterances[-1].startswith("I: ") and _news_in(utterances[-1]):
         text = scene.pick(lines["known"] if own_news else lines["received"], "received")
     elif own_news and not heard and _is_untold(scene, name):
         opening = "" if _GIVING.search(own_news) else scene.pick(lines["news"], "news")
-        told = opening.format(news=own_news, name=name) if opening else own_news
-        text = f"{told} {scene.pick(lines['invitations'], 'invitation')}" if _is_event(own_news) else told
+        news = opening.format(news=own_news, name=name) if opening else own_news
+        text = f"{news} {scene.pick(lines['invitations'], 'invitation')}" if _is_event(own_news) else news
     elif turn == 0:
         stranger = "You do not know" in scene.user
         text = scene.pick(lines["strangers"] if stranger else lines["openings"], "opening")
