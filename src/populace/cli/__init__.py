@@ -42,6 +42,7 @@ COMMANDS = {
     "judge": "Have models judge every post of a community; the run does not change.",
     "digest": "Show what stands out in a community: unusual posts, broken rules, what no rule covers.",
     "discern": "Test whether people or models can tell real conversations from generated ones.",
+    "believability": "Interview residents with and without parts of their mind, and let judges rank the answers.",
     "feedback": "Show ratings of answers and how far raters agree; with runs, make a blind queue to rate.",
     "list": "List the runs of the workspace.",
     "compare": "Show the first decision in which two runs differ, and how their metrics differ.",
@@ -63,6 +64,7 @@ _MODULES = {
     "surveys": ("survey",),
     "studies": ("report", "robust", "attendance", "structure"),
     "rating": ("discern", "feedback"),
+    "believability": ("believability",),
 }
 """The commands by the module that holds them."""
 
