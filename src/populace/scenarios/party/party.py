@@ -199,7 +199,7 @@ class Party(TownLife):
             for who, yes in zip(knowing, goes, strict=True):
                 if yes or who == occasion.host:
                     until = occasion.ends or now
-                    self.agenda.begin(who, Action(now, until, occasion.address, f"be at the {occasion.event.what}"))
+                    self.agenda.begin(who, Action(now, until, occasion.address, f"being at the {occasion.event.what}"))
                     self.presence.send([self.row[who]], [spot], now)
 
     async def willing(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[bool]:
@@ -213,8 +213,9 @@ class Party(TownLife):
         knows = {o.spoken(): functools.partial(_knows, self.diffusions[o.name]) for o in self.occasions}
         return self.rule.talks(pairs, knows, self.names, self.rng)
 
-    def _record_talk(self, talk: Talk, now: int) -> None:
-        super()._record_talk(talk, now)
+    def record_talk(self, talk: Talk, now: int) -> None:
+        """Follow the news through what was said."""
+        super().record_talk(talk, now)
         for line in talk.lines:
             hearers = [who for who in talk.people if who != line.speaker]
             for name, news in self.diffusions.items():

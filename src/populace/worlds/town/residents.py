@@ -56,13 +56,18 @@ def read_residents(town: Town, path: str | Path | TomlFile | None = None) -> Peo
                 "wakes": [entry.time("wakes") for entry in entries],
                 "sleeps": [entry.time("sleeps") for entry in entries],
                 "routine": [
-                    "; ".join(f"{time_of_day(time)} {what} ({town.address(place)})" for time, place, what in day)
+                    "; ".join(f"{time_of_day(time)} {what} ({_building(town, place)})" for time, place, what in day)
                     for day in days
                 ],
             },
             schema_overrides={"workplace": pl.String, "workplace_place": pl.Int64},
         )
     )
+
+
+def _building(town: Town, place: int) -> str:
+    """The building of a place, as people call it."""
+    return town.address(int(town.places.building[place]))
 
 
 _NEWCOMER = {
@@ -103,7 +108,7 @@ def settle_newcomers(people: People, town: Town) -> None:
         home = int(homes[np.argmin(crowd[homes])]) if row["home"] is None else _home(town, row["name"], row["home"])
         crowd[int(town.places.building[home])] += 1
         work = None if row["workplace"] is None else town.place(row["workplace"])
-        story = f"{row['name']} has just moved to {town.name}."
+        story = f"You have just moved to {town.name}."
         known = {"home": town.address(home), "home_place": home, "bed_place": home, "workplace_place": work}
         known |= {"backstory": story} | {name: value for name, value in _NEWCOMER.items() if name in frame.columns}
         rows.append({name: value if row.get(name) is None else row[name] for name, value in known.items()})
