@@ -37,8 +37,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("access")
     norms = simulate(Norms(workers=30, days=3), model="scripted:uniform", seed=2, workspace=folder)
     norms.fork(2, seed=9)
-    town = Party(residents=8, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
-    simulate(town, model="scripted:uniform", seed=3, workspace=folder)
+    town = Party(residents=8, days=1)
+    simulate(town, decider="rule", seed=3, workspace=folder)
     simulate(Forum(expand=False), model="scripted:cast", seed=1, workspace=folder)
     plan: dict[str, Any] = {"name": "shirts", "question": "Do groups matter?", "scenario": "norms", "replicates": 2}
     plan |= {"factors": {"workers": [3, 4]}, "model": "scripted:uniform", "outcomes": ["share_blue"]}

@@ -152,8 +152,8 @@ def for_cell(text: object) -> str:
         >>> for_cell("=1+2"), for_cell("-1.5"), for_cell("'=1"), for_cell("a = b")
         ("'=1+2", '-1.5', "''=1", 'a = b')
     """
-    shown = for_terminal(text)
-    return f"'{shown}" if _FORMULA_CELL.search(shown) and not _NUMBER_CELL.search(shown) else shown
+    plain = for_terminal(text)
+    return f"'{plain}" if _FORMULA_CELL.search(plain) and not _NUMBER_CELL.search(plain) else plain
 
 
 def from_cell(cell: str) -> str:

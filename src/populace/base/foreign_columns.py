@@ -59,8 +59,8 @@ def _is_plain(texts: pl.Series) -> bool:
 
 def _map_where(texts: pl.Series, pattern: str, change: Callable[[str], str]) -> pl.Series:
     """The column with a change of the texts in which a pattern is found."""
-    found = texts.str.contains(pattern).fill_null(False)
-    if not found.any():
+    suspects = texts.str.contains(pattern).fill_null(False)
+    if not suspects.any():
         return texts
-    rows = found.arg_true()
+    rows = suspects.arg_true()
     return texts.scatter(rows, [change(text) for text in texts.gather(rows)])

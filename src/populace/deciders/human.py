@@ -77,10 +77,10 @@ class _HandInquiry:
         self.opening = conversations(self.inquiry, mode="words", scored=False)
 
     async def result(self, replies: DeskReplies) -> InquiryResult:
-        shown = desk_question(self.inquiry, self.opening)
-        reply = replies.known(shown)
+        question = desk_question(self.inquiry, self.opening)
+        reply = replies.known(question)
         if reply is None:
-            reply = await self._valid_reply(shown, replies)
+            reply = await self._valid_reply(question, replies)
         return self._result(self.parse(reply), [] if reply.text is None else [reply.text])
 
     async def _valid_reply(self, shown: DeskQuestion, replies: DeskReplies) -> DeskReply:

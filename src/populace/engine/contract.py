@@ -153,8 +153,8 @@ def _dropped_calls(cls: type[Scenario]) -> Iterator[_DroppedCall]:
             call = node.value if isinstance(node, ast.Expr) else None
             name = _own_method(call)
             if call is not None and name and (name in ("ask", "each") or _is_coroutine(cls, name)):
-                shown = ast.unparse(call)
-                code = shown if len(shown) <= 70 else f"self.{name}(…)"
+                text = ast.unparse(call)
+                code = text if len(text) <= 70 else f"self.{name}(…)"
                 yield _DroppedCall(file, first + node.lineno - 1, name, code)  # type: ignore[attr-defined]
 
 

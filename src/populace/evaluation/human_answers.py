@@ -151,8 +151,8 @@ class HumanAnswers:
         keys = ["person", "item"]
         now = waves.filter(pl.col("wave") == str(first)).select(*keys, "answer")
         later = waves.filter(pl.col("wave") == str(second)).select(*keys, pl.col("answer").alias("retest"))
-        joined = now.join(later, on=keys, how="left", maintain_order="left")
-        return cls.from_table(joined, items, profiles=profiles, source=source, licence=licence)
+        pairs = now.join(later, on=keys, how="left", maintain_order="left")
+        return cls.from_table(pairs, items, profiles=profiles, source=source, licence=licence)
 
     @classmethod
     def read(
@@ -214,11 +214,11 @@ def _profiles(profiles: pl.DataFrame | None, people: Sequence[str]) -> pl.DataFr
     profiles = profiles.with_columns(pl.col("person").cast(pl.String)).unique(
         "person", keep="first", maintain_order=True
     )
-    joined = pl.DataFrame({"person": list(people)}).join(profiles, on="person", how="left", maintain_order="left")
+    table = pl.DataFrame({"person": list(people)}).join(profiles, on="person", how="left", maintain_order="left")
     lacking = set(people) - set(profiles["person"])
     if lacking:
         raise HumanDataError(f"person {min(lacking)!r} has no profile.", "Every person needs a row in the profiles.")
-    return joined.drop("person")
+    return table.drop("person")
 
 
 def _read_table(path: Path) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
@@ -107,10 +107,12 @@ class Outcome(pydantic.BaseModel):
         """Whether it is a share; None where that shows only in its values."""
         return True if self.share is None and self.answer is not None else self.share
 
-    def check(self, scenario: type[Scenario]) -> None:
-        """Raise an error if no run of the scenario can produce it."""
+    def check(self, scenario: type[Scenario], parameters: Mapping[str, Any] | None = None) -> None:
+        """Raise an error if no run of the scenario with these parameters can produce it."""
         if self.metric is not None and self.metric not in scenario.metrics():
-            raise UnknownNameError(f"metric of {scenario.title()}", self.metric, scenario.metrics())
+            known = scenario(**(parameters or {})).own_metrics()
+            if self.metric not in known:
+                raise UnknownNameError(f"metric of {scenario.title()}", self.metric, known)
         if self.measure is not None:
             self._measure()
 

@@ -234,7 +234,7 @@ class ExperimentPlan(RunSettings):
                 raise UsageError(f"{factor.name} is both a factor and a fixed parameter.")
         _check_names("factor", self.pairing if isinstance(self.pairing, list) else (), self.factors)
         for outcome in self.outcomes:
-            outcome.check(scenario)
+            outcome.check(scenario, self.parameters)
         for analysis in self.analyses:
             analysis.check([outcome.name for outcome in self.outcomes], self.factors)
         columns = [*self.factors, *(outcome.name for outcome in self.outcomes)]
@@ -263,9 +263,8 @@ class RecordedPlan(ExperimentPlan):
 
 
 RESERVED = frozenset(
-    (
-        "arm replicate seed status failure steps decisions calls reused tokens cost currency run n mean low high effect p"
-    ).split()
+    "arm replicate seed status failure steps decisions calls reused tokens cost currency run".split()
+    + "n mean low high effect p".split()
 )
 """Columns of the tables of results."""
 

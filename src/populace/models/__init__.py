@@ -12,6 +12,7 @@ from populace.models.openai_embedder import OpenAIEmbedder
 from populace.models.providers import PROVIDERS, Provider
 from populace.models.registry import MODEL_FORMS, MODEL_SUMMARY, check_model, model_traits, open_model
 from populace.models.scripted import Scripted
+from populace.models.transformers_model import TransformersModel
 
 __all__ = [
     "EMBEDDER_FORMS",
@@ -38,6 +39,7 @@ __all__ = [
     "ReplyOrFailure",
     "Request",
     "Scripted",
+    "TransformersModel",
     "cache_folder",
     "check_model",
     "model_code",

@@ -21,7 +21,13 @@ from populace.base.errors import ModelFileError
 
 Array = npt.NDArray[np.float32]
 
-_DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I64": np.dtype("<i8")}
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "BF16": np.dtype("<u2"),
+    "I64": np.dtype("<i8"),
+}
+"""The types of numbers in a safetensors file; numpy has no BF16, so its bits are read as whole numbers."""
 
 
 def read_safetensors(path: Path) -> dict[str, npt.NDArray[Any]]:

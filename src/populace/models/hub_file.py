@@ -171,7 +171,7 @@ class HubFile:
         endpoint = _endpoint()
         url = huggingface_hub.hf_hub_url(self.repository, self.file, revision=self.revision, endpoint=endpoint)
         try:
-            found = huggingface_hub.get_hf_file_metadata(url, endpoint=endpoint)
+            metadata = huggingface_hub.get_hf_file_metadata(url, endpoint=endpoint)
         except errors.GatedRepoError:
             page = f"{endpoint}/{self.repository}"
             raise ModelKeyError(
@@ -195,11 +195,16 @@ class HubFile:
             ) from None
         except errors.HTTPError as error:  # type: ignore[attr-defined]
             raise _network_error(self.name, endpoint, error) from error
-        if not found.commit_hash or not _COMMIT.fullmatch(found.commit_hash) or not found.etag or found.size is None:
+        if (
+            not metadata.commit_hash
+            or not _COMMIT.fullmatch(metadata.commit_hash)
+            or not metadata.etag
+            or metadata.size is None
+        ):
             raise ModelFileError(f"{endpoint} does not answer like a Hugging Face hub.", "Check HF_ENDPOINT.")
-        if not re.fullmatch(r"[0-9a-zA-Z]+", found.etag):
+        if not re.fullmatch(r"[0-9a-zA-Z]+", metadata.etag):
             raise ModelFileError(f"{endpoint} names no hash for {self.name}.", "Check HF_ENDPOINT.")
-        return found.commit_hash, found.etag, found.size
+        return metadata.commit_hash, metadata.etag, metadata.size
 
     def _missing_file(self, endpoint: str) -> ModelFileError:
         """The error for a file that the repository does not hold, with the names of those like it."""
@@ -214,8 +219,8 @@ class HubFile:
         models = sorted(name for name in files if name.casefold().endswith(".gguf"))
         near = difflib.get_close_matches(self.file, models, n=3, cutoff=0.4) or models[:5]
         pin = f"@{self.revision}" if self.revision else ""
-        meant = " or ".join(f"embedded:hf:{self.repository}/{each}{pin}" for each in near)
-        hint = f"Did you mean {meant}?" if near else "It holds no GGUF file; look for a repository that does."
+        guesses = " or ".join(f"embedded:hf:{self.repository}/{each}{pin}" for each in near)
+        hint = f"Did you mean {guesses}?" if near else "It holds no GGUF file; look for a repository that does."
         return ModelFileError(f"{self.repository} has no file {self.file!r}.", hint)
 
     def _transfer(self, commit: str, part: Path, size: int, progress: Progress | None) -> None:

@@ -18,6 +18,7 @@ from populace.models.providers import PROVIDERS, Provider
 from populace.models.scripted import BUILT_IN, Scripted, open_script
 from populace.models.server_access import check_address
 from populace.models.suggestions import model_of_page, suggest_model
+from populace.models.transformers_model import TransformersModel
 
 
 def open_model(
@@ -132,6 +133,20 @@ def _open_address(spec: str, settings: _Settings) -> Model:
     )
 
 
+def _open_transformers(spec: str, settings: _Settings) -> Model:
+    path, _, query = spec.partition(":")[2].partition("?")
+    if not path:
+        raise ModelError(f"{spec!r} names no weights.", "Write transformers:FOLDER or transformers:FILE.gguf")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    for name in options:
+        if name != "device":
+            raise UnknownNameError("option of a model on PyTorch", name, {"device"})
+    device = options.get("device")
+    if device not in (None, "cuda", "cpu"):
+        raise UnknownNameError("device", device, ("cuda", "cpu"))
+    return TransformersModel(path, device=device, spec=spec)
+
+
 def _open_scripted(spec: str, settings: _Settings) -> Model:
     model = open_script(spec.partition(":")[2] or "uniform")
     model.concurrency = settings.concurrency
@@ -155,6 +170,12 @@ _FORMS = {
         EmbeddedModel.traits,
         _open_embedded,
     ),
+    "transformers:PATH": _Form(
+        "a folder in the format of transformers or a GGUF file, of the llama or qwen2 family, on PyTorch: on a GPU, "
+        "where there is one; ?device=cpu or ?device=cuda at the end chooses",
+        TransformersModel.traits,
+        _open_transformers,
+    ),
     **{
         f"{each.name}:NAME": _Form(each.meaning, OpenAICompatible.traits, functools.partial(_open_provider, each))
         for each in PROVIDERS.values()
@@ -173,7 +194,7 @@ _FORMS = {
 MODEL_FORMS = {pattern: form.help for pattern, form in _FORMS.items()}
 """Every form of a model string, with what it means."""
 MODEL_SUMMARY = (
-    f"embedded, embedded:PATH, {_HUB_FORM}, {', '.join(f'{name}:NAME' for name in PROVIDERS)}, "
+    f"embedded, embedded:PATH, {_HUB_FORM}, transformers:PATH, {', '.join(f'{name}:NAME' for name in PROVIDERS)}, "
     "http://HOST:PORT/v1#NAME or scripted:NAME; `populace models` explains them"
 )
 """Every form of a model string in one line, for the help of an option."""

@@ -123,9 +123,9 @@ def unknown_model_error(
     """
     known = sorted(listed)
     before = f"{provider.name}:" if provider else f"{base_url}#"
-    said = f" It says: {detail.rstrip('.')}." if detail else ""
+    quotation = f" It says: {detail.rstrip('.')}." if detail else ""
     if name in known:
-        return ModelError(f"{base_url} does not know the model {name!r} any more, although it listed it.{said}")
+        return ModelError(f"{base_url} does not know the model {name!r} any more, although it listed it.{quotation}")
     close = _near_names(name, known)
     if close:
         hint = f"Did you mean {' or '.join(f'{before}{each}' for each in close)}? It lists {len(known):,} models."
@@ -137,7 +137,7 @@ def unknown_model_error(
         hint = "Check the name."
     if provider is not None and provider.fetch:
         hint += f" To get this one: {provider.fetch} {name}"
-    text = f"{base_url} does not know the model {name!r}.{said}"
+    text = f"{base_url} does not know the model {name!r}.{quotation}"
     return UnknownModelError(text, hint, name=name, nearest=next(iter(close), None))
 
 

@@ -309,10 +309,10 @@ def memory_stream(run: RunReader, person: Biography, step: int) -> pl.DataFrame:
     before = recalled.filter(pl.col("step") <= step)
     uses = before.group_by("memory").agg(pl.max("step").alias("last_used"), pl.len().cast(pl.Int64).alias("used"))
     now = before.filter(pl.col("step") == step).group_by("memory").agg(pl.col(scores).last())
-    joined = known
+    table = known
     for part in (uses, now):
-        joined = joined.join(part, on="memory", how="left", maintain_order="left")
-    return joined.with_columns(pl.col("used").fill_null(0)).select(*STREAM, *scores)
+        table = table.join(part, on="memory", how="left", maintain_order="left")
+    return table.with_columns(pl.col("used").fill_null(0)).select(*STREAM, *scores)
 
 
 def biography_document(person: Biography, step: int, memories: pl.DataFrame) -> dict[str, Any]:

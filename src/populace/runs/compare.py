@@ -142,8 +142,8 @@ def _prompt_texts(run: RunReader, step: int, answers: pl.DataFrame) -> pl.Series
     texts = prompts.group_by("ask", "prompt", maintain_order=True).agg(
         pl.concat_str("system", pl.lit("\n"), "user").first().alias("text")
     )
-    joined = answers.join(texts, on=["ask", "prompt"], how="left", maintain_order="left")
-    return joined["text"].fill_null("")
+    table = answers.join(texts, on=["ask", "prompt"], how="left", maintain_order="left")
+    return table["text"].fill_null("")
 
 
 def _first(one: pl.Series, two: pl.Series) -> int | None:
@@ -160,6 +160,6 @@ def _metrics(first: RunReader, second: RunReader) -> pl.DataFrame:
         table.select("step", *numeric).unpivot(index="step", variable_name="metric", value_name=name)
         for table, name in ((one, "first"), (two, "second"))
     ]
-    joined = long[0].join(long[1], on=["step", "metric"], how="inner", maintain_order="left")
-    differing = joined.filter(pl.col("first").ne_missing(pl.col("second")))
+    pairs = long[0].join(long[1], on=["step", "metric"], how="inner", maintain_order="left")
+    differing = pairs.filter(pl.col("first").ne_missing(pl.col("second")))
     return differing.with_columns(difference=pl.col("second") - pl.col("first"))

@@ -100,10 +100,10 @@ def _step_purposes(run: RunReader, step: int) -> pl.DataFrame:
     behind = by_ask.join(asks.select("ask", "purpose"), on="ask").sort("ask", "model")
     behind = behind.group_by("purpose", "model", maintain_order=True).agg(pl.sum("prompts", *tokens))
     # With several models, questions and answers are counted once, beside the first of them.
-    joined = whole.join(behind.with_columns(place=pl.int_range(pl.len()).over("purpose")), on="purpose", how="left")
+    table = whole.join(behind.with_columns(place=pl.int_range(pl.len()).over("purpose")), on="purpose", how="left")
     again = pl.col("place").fill_null(0) > 0
     counted = [pl.when(again).then(0).otherwise(name).alias(name) for name in ("questions", "answers")]
-    return _complete(joined.with_columns(counted).drop("place"))
+    return _complete(table.with_columns(counted).drop("place"))
 
 
 def _complete(table: pl.DataFrame) -> pl.DataFrame:

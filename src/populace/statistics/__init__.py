@@ -9,7 +9,9 @@ from populace.statistics.equivalence import Equivalence, equivalence
 from populace.statistics.intervals import Estimate, bootstrap, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
+from populace.statistics.rankings import KruskalWallis, dunn, kendall_w, kruskal_wallis
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
+from populace.statistics.skill import SkillScale, true_skill, update_skills
 
 __all__ = [
     "Agreement",
@@ -20,17 +22,22 @@ __all__ = [
     "Equivalence",
     "Estimate",
     "Fluctuation",
+    "KruskalWallis",
     "MixedModel",
     "PathDependence",
     "Sensitivity",
+    "SkillScale",
     "adjust",
     "agreement",
     "bootstrap",
     "decompose",
     "difference",
+    "dunn",
     "equivalence",
     "fit_mixed_model",
     "fluctuation",
+    "kendall_w",
+    "kruskal_wallis",
     "mean",
     "mean_share",
     "one_way",
@@ -42,5 +49,7 @@ __all__ = [
     "replicates_for_width",
     "sobol_indices",
     "sobol_sample",
+    "true_skill",
     "tukey",
+    "update_skills",
 ]

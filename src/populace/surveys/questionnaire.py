@@ -105,7 +105,7 @@ class Questionnaire(Part):
         try:
             return cls.model_validate(source)
         except pydantic.ValidationError as error:
-            raise QuestionnaireError(f"{place}: {_first_problem(error, source)}") from error
+            raise QuestionnaireError(f"{place}: {_first_problem(error)}") from error
         except QuestionnaireError as error:
             raise QuestionnaireError(f"{place}: {error.what}", error.hint) from error
 
@@ -205,12 +205,12 @@ def _check_conditions(questionnaire: Questionnaire) -> None:
                 )
 
 
-def _first_problem(error: pydantic.ValidationError, source: Any) -> str:
+def _first_problem(error: pydantic.ValidationError) -> str:
     first = error.errors()[0]
     place = [str(part) for part in first["loc"]]
     message = first["msg"].removeprefix("Value error, ")
-    found = first.get("input")
-    value = f" ({found!r})" if isinstance(found, (str, int, float, bool)) else ""
+    entry = first.get("input")
+    value = f" ({entry!r})" if isinstance(entry, (str, int, float, bool)) else ""
     return f"{'.'.join(place)}: {message}{value}." if place else f"{message}."
 
 

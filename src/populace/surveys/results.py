@@ -72,11 +72,11 @@ class SurveyResults:
     @property
     def statuses(self) -> pl.DataFrame:
         """For each item: how many people were asked, and how many answers had each status."""
-        asked = self.run.answers()
+        answers = self.run.answers()
         ids = pl.DataFrame({"item": [item.id for item in self.questionnaire.items]})
-        if not asked.height:
+        if not answers.height:
             return ids.with_columns(answers=pl.lit(0), valid=pl.lit(0), invalid=pl.lit(0))
-        counts = asked.group_by(pl.col("purpose").alias("item")).agg(
+        counts = answers.group_by(pl.col("purpose").alias("item")).agg(
             pl.len().alias("answers"),
             pl.col("status").is_in(list(VALID)).sum().alias("valid"),
             (~pl.col("status").is_in(list(VALID))).sum().alias("invalid"),

@@ -91,10 +91,10 @@ class SurveyScenario(Scenario):
     async def step(self) -> None:
         """Put the next item of each person's order to them; everybody is asked side by side."""
         current = self.sequences[:, self.t - 1]
-        asked = [(int(place), rows) for place in np.unique(current) if len(rows := self._rows(int(place), current))]
-        inquiries = [self._inquiry(place, rows) for place, rows in asked]
+        groups = [(int(place), rows) for place in np.unique(current) if len(rows := self._rows(int(place), current))]
+        inquiries = [self._inquiry(place, rows) for place, rows in groups]
         results: list[ItemAnswers] = await self.each(inquiries, lambda inquiry: inquiry.answers())
-        for (place, rows), inquiry, answers in zip(asked, inquiries, results, strict=True):
+        for (place, rows), inquiry, answers in zip(groups, inquiries, results, strict=True):
             self._record(place, rows, inquiry, answers)
         if self.t == self.length():
             self._end(np.flatnonzero(self.open), "complete")

@@ -77,8 +77,8 @@ def _persona(scene: Scene) -> str:
 @functools.lru_cache(maxsize=64)
 def _topic(goal: str) -> dict[str, Any] | None:
     topics = data("topics")["topic"]
-    found = [topic for topic in topics if holds_word(goal, tuple(topic["cues"]))]
-    return found[0] if found else None
+    matches = [topic for topic in topics if holds_word(goal, tuple(topic["cues"]))]
+    return matches[0] if matches else None
 
 
 def _community_topic(scene: Scene) -> dict[str, Any] | None:
@@ -173,8 +173,8 @@ def _advice(
 def _subject_of(topic: dict[str, Any] | None, opening: str) -> dict[str, Any] | None:
     for subject in topic["subject"] if topic else ():
         if holds_word(opening, tuple(subject["words"])):
-            found: dict[str, Any] = subject
-            return found
+            match: dict[str, Any] = subject
+            return match
     return None
 
 

@@ -1,0 +1,130 @@
+"""The header of a GGUF file: what it says of the model, and where its tensors lie.
+
+The reader of the gguf package needs seconds, since it turns all of the header into objects.
+"""
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from populace.base.errors import ModelFileError
+
+_FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+"""The types of plain values in a header, as `struct` writes them."""
+_STRING, _ARRAY = 8, 9
+_LONGEST = 1 << 26
+"""No text and no list of a header is longer; a file that says so is damaged."""
+_MOST_TENSORS = 100_000
+_ALIGNMENT = 32
+
+
+@dataclass(frozen=True)
+class TensorPlace:
+    """Where the numbers of a tensor lie in a file.
+
+    Attributes:
+        shape: Its dimensions, the one that changes slowest first.
+        kind: The number of its type of quantisation.
+        offset: The place of its first byte in the file.
+    """
+
+    shape: tuple[int, ...]
+    kind: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class GgufHeader:
+    """What a GGUF file says of its model.
+
+    Attributes:
+        values: Every field of the header by its name.
+        tensors: The place of every tensor by its name.
+    """
+
+    values: dict[str, Any]
+    tensors: dict[str, TensorPlace]
+
+
+def read_header(path: Path) -> GgufHeader:
+    """Read the whole header of a GGUF file.
+
+    Args:
+        path: The file.
+    """
+    with _open(path, "header") as (file, tensor_count, field_count):
+        values = dict(_fields(file, field_count))
+        if tensor_count > _MOST_TENSORS:
+            raise ValueError(f"it says that it holds {tensor_count} tensors")
+        places = {}
+        for _ in range(tensor_count):
+            name = _text(file)
+            shape = tuple(_number(file, "Q") for _ in range(min(_number(file, "I"), 8)))
+            places[name] = (shape[::-1], _number(file, "I"), _number(file, "Q"))
+        alignment = int(values.get("general.alignment", _ALIGNMENT)) or _ALIGNMENT
+        start = -(-file.tell() // alignment) * alignment
+    return GgufHeader(values, {name: TensorPlace(s, k, start + offset) for name, (s, k, offset) in places.items()})
+
+
+def read_fields(path: Path, names: set[str]) -> dict[str, Any]:
+    """Read some fields of a header, and nothing of the file that comes after the last of them.
+
+    Args:
+        path: The file.
+        names: The names of the fields; one that the file does not have is left out.
+    """
+    found: dict[str, Any] = {}
+    with _open(path, "vocabulary") as (file, _, field_count):
+        for name, value in _fields(file, field_count):
+            if name in names:
+                found[name] = value
+            if len(found) == len(names):
+                break
+    return found
+
+
+@contextmanager
+def _open(path: Path, part: str) -> Iterator[tuple[BinaryIO, int, int]]:
+    try:
+        with path.open("rb") as file:
+            _, _, tensor_count, field_count = struct.unpack("<4sIQQ", file.read(24))
+            yield file, tensor_count, field_count
+    except (struct.error, UnicodeDecodeError, KeyError, ValueError) as error:
+        raise ModelFileError(f"the {part} of {path} cannot be read: {error}.", "Fetch the file again.") from error
+
+
+def _fields(file: BinaryIO, count: int) -> Iterator[tuple[str, Any]]:
+    for _ in range(count):
+        name = _text(file)
+        yield name, _value(file, _number(file, "I"))
+
+
+def _value(file: BinaryIO, kind: int) -> object:
+    if kind == _STRING:
+        return _text(file)
+    if kind != _ARRAY:
+        return _number(file, _FORMATS[kind])
+    inner, length = _number(file, "I"), _length(file)
+    if inner in (_STRING, _ARRAY):
+        return [_value(file, int(inner)) for _ in range(length)]
+    form = f"<{length}{_FORMATS[int(inner)]}"
+    return list(struct.unpack(form, file.read(struct.calcsize(form))))
+
+
+def _text(file: BinaryIO) -> str:
+    return file.read(_length(file)).decode(errors="replace")
+
+
+def _length(file: BinaryIO) -> int:
+    length = _number(file, "Q")
+    if length > _LONGEST:
+        raise ValueError(f"it says that something in it is {length} long")
+    return length
+
+
+def _number(file: BinaryIO, form: str) -> int:
+    number: int = struct.unpack(f"<{form}", file.read(struct.calcsize(f"<{form}")))[0]
+    return number

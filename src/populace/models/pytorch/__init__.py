@@ -1,0 +1,1 @@
+"""Language models of the llama and qwen2 families on PyTorch."""

@@ -1,0 +1,170 @@
+"""The forward pass of the llama and qwen2 families.
+
+Attention to a beginning that all prompts of a batch share is computed apart from attention to a prompt's own tokens,
+and the two are joined by their normalising constants. So the beginning is computed and held once.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from populace.models.pytorch.weights import Weights
+
+Caches = list[tuple[Any, Any]]
+"""Keys and values of every layer, each of the shape (rows, heads, tokens, numbers of a head)."""
+
+
+class _Layer:
+    """The weights of a layer; matrices that are applied to the same input are joined."""
+
+    def __init__(self, tensors: dict[str, Any], index: int) -> None:
+        import torch
+
+        def take(name: str) -> Any:
+            return tensors.pop(f"model.layers.{index}.{name}")
+
+        def joined(names: tuple[str, ...], part: str) -> Any:
+            return torch.cat([take(f"{name}.{part}") for name in names], 0)
+
+        projections = tuple(f"self_attn.{name}_proj" for name in "qkv")
+        has_bias = f"model.layers.{index}.self_attn.q_proj.bias" in tensors
+        self.inputs, self.inputs_bias = joined(projections, "weight"), joined(projections, "bias") if has_bias else None
+        self.outputs = take("self_attn.o_proj.weight")
+        self.gates = joined(("mlp.gate_proj", "mlp.up_proj"), "weight")
+        self.down = take("mlp.down_proj.weight")
+        self.attention_norm, self.feed_norm = take("input_layernorm.weight"), take("post_attention_layernorm.weight")
+
+
+class Network:
+    """A network on a device.
+
+    Args:
+        weights: Its weights; the tensors are taken out of them.
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        import torch
+
+        tensors = weights.tensors
+        self.shape = weights.shape
+        self.embeddings = tensors["model.embed_tokens.weight"]
+        self.device, self.number_type = self.embeddings.device, self.embeddings.dtype
+        self.head = tensors.get("lm_head.weight", self.embeddings)
+        self.norm_weight = tensors["model.norm.weight"]
+        self.layers = [_Layer(tensors, index) for index in range(self.shape.layers)]
+        angles = torch.outer(
+            torch.arange(self.shape.context, dtype=torch.float64),
+            torch.tensor(self.shape.frequencies, dtype=torch.float64),
+        )
+        self.cosines, self.sines = (part.float().to(self.device) for part in (angles.cos(), angles.sin()))
+
+    def logits(self, states: Any) -> Any:
+        """The score of every token after each state, as 32-bit floats."""
+        import torch
+
+        return torch.nn.functional.linear(states, self.head).float()
+
+    def read(self, tokens: Any, *, shared: Caches | None = None, caches: bool = False) -> tuple[Any, Caches]:
+        """The states after every token of prompts, and keys and values where they are wanted.
+
+        Args:
+            tokens: The tokens of each row; rows that are shorter are filled up at their end, with any token.
+            shared: Keys and values of the beginning that all rows share, in one row.
+            caches: Whether to return the keys and values.
+        """
+        start = shared[0][0].shape[2] if shared else 0
+        cosines, sines = (table[start : start + tokens.shape[1], None] for table in (self.cosines, self.sines))
+        collected: Caches = []
+
+        def attention(index: int, queries: Any, keys: Any, values: Any) -> Any:
+            queries, keys, values = (part.transpose(1, 2) for part in (queries, keys, values))
+            if caches:
+                collected.append((keys, values))
+            return _joined_attention(queries, keys, values, shared[index] if shared else None).transpose(1, 2)
+
+        return self._layers(self.embeddings[tokens], cosines, sines, attention), collected
+
+    def advance(self, tokens: Any, places: Any, keys: Any, values: Any) -> Any:
+        """The state of each row after one more token, which is also entered into the caches.
+
+        Args:
+            tokens: One token for each row.
+            places: Its place in the row.
+            keys: The keys of all layers, of the shape (layers, rows, heads, capacity, numbers of a head).
+            values: The values, likewise.
+        """
+        import torch
+
+        rows = torch.arange(len(tokens), device=self.device)
+        groups = self.shape.heads // self.shape.kv_heads
+        visible = (torch.arange(keys.shape[3], device=self.device) <= places[:, None])[:, None, None]
+        visible = visible.expand(-1, -1, groups, -1)
+
+        def attention(index: int, query: Any, key: Any, value: Any) -> Any:
+            keys[index][rows, :, places], values[index][rows, :, places] = key[:, 0], value[:, 0]
+            grouped = query.reshape(len(tokens), self.shape.kv_heads, groups, self.shape.head_width)
+            found = torch.nn.functional.scaled_dot_product_attention(
+                grouped, keys[index], values[index], attn_mask=visible
+            )
+            return found.reshape(query.shape)
+
+        cosines, sines = (table[places][:, None, None] for table in (self.cosines, self.sines))
+        return self._layers(self.embeddings[tokens][:, None], cosines, sines, attention)[:, 0]
+
+    def _layers(self, states: Any, cosines: Any, sines: Any, attention: Callable[..., Any]) -> Any:
+        import torch
+
+        linear, shape = torch.nn.functional.linear, self.shape
+        ends = [shape.heads * shape.head_width, shape.kv_heads * shape.head_width, shape.kv_heads * shape.head_width]
+        for index, layer in enumerate(self.layers):
+            parts = linear(self._norm(states, layer.attention_norm), layer.inputs, layer.inputs_bias).split(ends, -1)
+            queries, keys, values = (part.unflatten(-1, (-1, shape.head_width)) for part in parts)
+            found = attention(index, _turn(queries, cosines, sines), _turn(keys, cosines, sines), values)
+            states = states + linear(found.flatten(-2), layer.outputs)
+            gates, ups = linear(self._norm(states, layer.feed_norm), layer.gates).chunk(2, -1)
+            states = states + linear(torch.nn.functional.silu(gates) * ups, layer.down)
+        return self._norm(states, self.norm_weight)
+
+    def _norm(self, states: Any, weight: Any) -> Any:
+        import torch
+
+        return torch.nn.functional.rms_norm(states, (states.shape[-1],), weight, self.shape.epsilon)
+
+
+def _turn(vectors: Any, cosines: Any, sines: Any) -> Any:
+    """Vectors turned by the place of their token; the first half of a vector is paired with the second."""
+    import torch
+
+    first, second = vectors.float().chunk(2, -1)
+    turned = torch.cat((first * cosines - second * sines, second * cosines + first * sines), -1)
+    return turned.to(vectors.dtype)
+
+
+def _joined_attention(queries: Any, keys: Any, values: Any, shared: tuple[Any, Any] | None) -> Any:
+    import torch
+
+    rows, heads, width, size = queries.shape
+    kv_heads = keys.shape[1]
+    groups = heads // kv_heads
+    own = [part.repeat_interleave(groups, 1) if groups > 1 else part for part in (keys, values)]
+    found, constants = _attention(queries, *own, causal=True)
+    if shared is None:
+        return found
+    # One long row for each head of the keys: the shared beginning is read once for all prompts.
+    long = queries.reshape(rows, kv_heads, groups, width, size).transpose(0, 1).reshape(1, kv_heads, -1, size)
+    also_found, also_constants = _attention(long, *shared, causal=False)
+    also_found = also_found.reshape(kv_heads, rows, groups, width, size).transpose(0, 1).reshape(queries.shape)
+    also_constants = also_constants.reshape(kv_heads, rows, groups, width).transpose(0, 1).reshape(rows, heads, width)
+    share = torch.sigmoid(also_constants - constants)[..., None]
+    return torch.lerp(found.float(), also_found.float(), share).to(found.dtype)
+
+
+def _attention(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[Any, Any]:
+    """Attention with the logarithms of its normalising constants."""
+    import torch
+
+    operations = torch.ops.aten
+    if queries.is_cuda:
+        result = operations._scaled_dot_product_flash_attention(queries, keys, values, 0.0, causal)
+    else:
+        result = operations._scaled_dot_product_flash_attention_for_cpu(queries, keys, values, 0.0, causal)
+    return result[0], result[1]
