@@ -24,7 +24,7 @@ DEPENDENCE = "path_dependence(share_blue, initial_share)"
 
 
 def test_path_dependence_is_found_where_a_rule_makes_the_start_decide() -> None:
-    results = Experiment(**STARTS | {"replicates": 4}, analyses=[DEPENDENCE]).run(workers=1, check=False)
+    results = Experiment(**STARTS | {"replicates": 7}, analyses=[DEPENDENCE]).run(workers=1, check=False)
     table = results.analyses()[DEPENDENCE]
     assert table["counts"].to_list() == [True, False]
     assert table["value"].to_list() == pytest.approx([1.0, 1.0])

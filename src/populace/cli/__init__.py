@@ -35,6 +35,7 @@ COMMANDS = {
     "experiment": "Run an experiment from a YAML file, or continue it: arms, seeds, effects.",
     "structure": "Run a scenario under several models and wordings, and say what holds in all of them.",
     "robust": "Repeat a run or an experiment in other ways of asking, and say which conclusions survive.",
+    "attendance": "Show how many more came to an event of a party because of the news, over pairs of runs.",
     "report": "Write an experiment or a run as one HTML page and as Markdown, with its validity card.",
     "show": "Show a run, a step of it, or the decisions of one person with the exact prompts.",
     "why": "Show what led to a person's decisions in a step: recalled memories, their scores, the prompts.",
@@ -61,7 +62,7 @@ _MODULES = {
     "machine": ("studio", "models", "doctor"),
     "experiment": ("experiment",),
     "surveys": ("survey",),
-    "studies": ("report", "robust", "structure"),
+    "studies": ("report", "robust", "attendance", "structure"),
     "rating": ("discern", "feedback"),
     "believability": ("believability",),
 }
