@@ -80,7 +80,10 @@ class TownRun:
             )
         self.scenario: type[TownLife] = scenario
         regime = run.manifest.regimes[0]
-        self.town = scenario(**regime.parameters).make_town(stream(regime.seed, SETUP))
+        known = scenario.parameter_model().model_fields
+        # A parameter that the scenario does not have any more says nothing about the town.
+        parameters = {name: value for name, value in regime.parameters.items() if name in known}
+        self.town = scenario(**parameters).make_town(stream(regime.seed, SETUP))
         people = run.people(0)
         self.ids: list[Id] = people.ids.to_list()
         self.names: list[str] = people["name"].cast(pl.String).to_list()
