@@ -34,7 +34,7 @@ def test_the_steps_of_a_forum_are_shown_in_order_and_their_bound_never_rises(
 
 
 def test_a_long_run_prints_a_line_for_each_simulated_hour() -> None:
-    lines = lines_of(Party(talk_by="rumour", plans=False, remembers=False, reflects=False, days=1), decider="rule")
+    lines = lines_of(Party(days=1), decider="rule")
     assert 15 <= len(lines) <= 21
     hours = [re.search(r"· (\d\d):00 ", line)[1] for line in lines if line.startswith("step")]  # type: ignore[index]
     assert hours == [f"{hour % 24:02d}" for hour in range(6, 25)]

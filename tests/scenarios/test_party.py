@@ -16,8 +16,9 @@ from populace import Run, simulate
 from populace.base.errors import BudgetError, ModelFileError, WorldError
 from populace.models import SMOLLM2, Scripted
 from populace.scenarios.party import Party
+from populace.scenarios.party.attendance import read_occasions
 from populace.scenarios.party.diffusion import Diffusion
-from populace.scenarios.party.party import diffusion_of
+from populace.scenarios.party.report import diffusion_of
 from populace.studio.pages.town.data import TownRun
 from populace.worlds.town import Town, read_relations, read_residents, read_routines
 from support.society import resident
@@ -33,13 +34,17 @@ def party(model: object = None, *, seed: int = 1, concurrency: int = 16, **param
     )
 
 
+def news_of(run: Run) -> Diffusion:
+    return diffusion_of(run.events, read_occasions(run, Party)[1][0])
+
+
 @pytest.fixture(scope="module")
 def two_days() -> Run:
     return party(resident(0.8, talks=0.8))
 
 
 def test_news_travels_from_the_host_by_word_of_mouth(two_days: Run) -> None:
-    news = diffusion_of(two_days.events)
+    news = news_of(two_days)
     assert len(news.knows) > 3
     assert all(news.chain(who)[0] == 0 for who in news.knows)
     assert two_days.metrics["know"][-1] == len(news.knows)
@@ -58,7 +63,7 @@ def test_the_measured_tree_is_the_true_one(two_days: Run) -> None:
         assert speaker is not None
         true.setdefault(row["person"], (names[speaker[1]], row["time"]))
     true.pop(0, None)
-    measured = {who: (heard.source, heard.time) for who, heard in diffusion_of(two_days.events).knows.items() if who}
+    measured = {who: (heard.source, heard.time) for who, heard in news_of(two_days).knows.items() if who}
     assert measured == true
 
 
@@ -75,7 +80,7 @@ def test_claims_without_evidence_are_counted_and_spread_nothing() -> None:
 
 
 def test_guests_are_those_who_knew_and_were_at_the_café_at_the_hour(two_days: Run) -> None:
-    news = diffusion_of(two_days.events)
+    news = news_of(two_days)
     came = two_days.events.filter(pl.col("kind") == "came")
     assert came.height == two_days.metrics["came"][-1] > 0
     for who, data in came.select("person", "data").iter_rows():
@@ -87,29 +92,44 @@ def test_guests_are_those_who_knew_and_were_at_the_café_at_the_hour(two_days: R
 @pytest.mark.parametrize(
     ("off", "missing"),
     [
-        # There is nothing to reflect on where nothing is remembered, and nothing that would change a plan.
-        ("remembers", {"reflection", "whether to plan anew"}),
+        # There is nothing to reflect on where nothing is remembered.
+        ("remembers", {"reflection"}),
         ("reflects", {"reflection"}),
-        ("plans", {"planning", "whether to plan anew"}),
+        ("plans", {"planning"}),
     ],
 )
 def test_parts_of_the_mind_can_be_left_out(off: str, missing: set[str]) -> None:
     made = party(resident(1.0), days=1, reflection_budget=30, **{off: False})
     purposes = {purpose.split(":")[0] for purpose in made.answers()["purpose"]}
-    every = {"reflection", "planning", "whether to plan anew", "whether to talk", "dialogue"}
+    every = {"reflection", "planning", "whether to talk", "dialogue"}
     assert purposes == every - missing
     if off == "remembers":
         assert made.metrics["memories"][-1] == 0
         assert made.metrics["know"][-1] == 1
 
 
-def test_the_rumour_rule_has_the_same_contacts_and_asks_nobody_to_talk() -> None:
-    made = party(talk_by="rumour", pass_chance=1.0, talk_chance=1.0, plans=False, reflects=False)
+def by_rule(**parameters: object) -> Run:
+    return simulate(Party(**parameters), decider="rule", seed=1, keep="nothing")  # type: ignore[arg-type]
+
+
+def test_the_rumour_rule_has_the_same_contacts_and_asks_no_model() -> None:
+    made = by_rule(pass_chance=1.0, talk_chance=1.0, attend_chance=0.0)
     assert made.answers().height == 0
+    assert made.usage().calls == 0
     assert made.metrics["know"][-1] > 5
-    silent = party(talk_by="rumour", pass_chance=0.0, talk_chance=1.0, plans=False, reflects=False)
+    silent = by_rule(pass_chance=0.0, talk_chance=1.0, attend_chance=0.0)
     assert silent.metrics["know"][-1] == 1
     assert silent.metrics["conversations"][-1] == made.metrics["conversations"][-1]
+
+
+def test_by_rule_everybody_who_knows_goes_with_the_chance_that_is_set() -> None:
+    everybody = by_rule(pass_chance=1.0, talk_chance=1.0, attend_chance=1.0)
+    assert everybody.metrics["came"][-1] > 5
+    news = news_of(everybody)
+    begins = 86_400 + 17 * 3600
+    early = {who for who, source in news.knows.items() if source.time < begins} - {0}
+    came = set(everybody.events.filter(pl.col("kind") == "came")["person"].to_list())
+    assert early <= came
 
 
 def test_people_who_talk_get_to_know_each_other(two_days: Run) -> None:
@@ -180,15 +200,6 @@ def test_two_people_of_one_name_are_refused() -> None:
         Party().inhabit(town, people, read_relations(town), read_routines(town))
 
 
-def test_the_chain_of_evidence_leads_back_to_the_origin() -> None:
-    news = Diffusion(re.compile("fair"))
-    news.tell("a", 0)
-    news.add_utterance("a", ["b"], "the fair", 1)
-    news.add_utterance("b", ["c", "a"], "a fair!", 2)
-    news.add_utterance("c", ["b"], "fair", 3)
-    assert [news.chain(who) for who in "abc"] == [["a"], ["a", "b"], ["a", "b", "c"]]
-
-
 class Morning(Party):
     """The first hours of a day."""
 
@@ -232,7 +243,7 @@ def test_people_who_are_told_by_an_announcement_know_and_make_no_claims() -> Non
     assert run.metrics["know"][30] >= 1
     assert last["know"] > 1
     assert last["claims"] == 0
-    assert diffusion_of(run.events).chain(3) == [3]
+    assert news_of(run).chain(3) == [3]
 
 
 def test_residents_may_join_and_leave(tmp_path: Path) -> None:
@@ -264,17 +275,3 @@ def test_a_newcomer_must_not_share_a_name() -> None:
     twin = {"kind": "add", "at": 2, "people": [{"name": "Odile Farrant"}]}
     with pytest.raises(WorldError, match="two people are called"):
         simulate(Party(embedder="hashing"), model="scripted:cast", keep="nothing", interventions=[twin])
-
-
-def test_attendance_is_reported_beside_the_same_town_with_nobody_told(tmp_path: Path) -> None:
-    settings = {"decider": "rule", "seed": 3, "workspace": tmp_path}
-    town = {"talk_by": "rumour", "plans": False, "remembers": False, "reflects": False}
-    told = simulate(Party(**town), **settings)
-    assert "--no-told" in Party.report(told)[1].note
-    untold = simulate(Party(**town, told=False), **settings)
-    table, note = Party.report(told)[1].table, Party.report(told)[1].note
-    # By their routine people do the same whether they know or not, so knowing changes nothing.
-    assert table["people there"][2] == table["people there"][1]
-    assert table["of them knew"].to_list() == [None, told.metrics["came"][-1], 0]
-    assert f"{int(told.metrics['came'][-1])} of them were there as well when nobody was told" in note
-    assert Party.report(untold)[1].table.height == 2

@@ -81,8 +81,8 @@ BODIES = [b"", b"{", b"[" * 5000, b"\0" * 100, b"null", b'{"a": NaN}', "ü".enco
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fuzz") / "inside"
     simulate(Norms(workers=3, days=2), model="scripted:uniform", workspace=folder)
-    town = Party(residents=8, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
-    simulate(town, model="scripted:uniform", seed=3, workspace=folder)
+    town = Party(residents=8, days=1)
+    simulate(town, decider="rule", seed=3, workspace=folder)
     simulate(Forum(expand=False), model="scripted:uniform", seed=1, workspace=folder)
     results = Experiment(
         name="shirts", question="?", scenario="norms", factors={"personas": ["none", "graded"]}, replicates=2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,3 +85,37 @@ def test_two_people_on_one_run_see_the_same(tmp_path: Path, page: Any) -> None:
         assert texts[0] == texts[1]
         assert run.people().ids.len() == 12
         assert str(run.people(3)["name"][0]) in texts[0]
+
+
+def test_a_run_whose_script_is_not_trusted_and_a_broken_experiment_are_named_and_run_nothing(
+    tmp_path: Path, page: Any
+) -> None:
+    canary = tmp_path / "canary"
+    (tmp_path / "theirs.py").write_text(
+        f"import pathlib; pathlib.Path({str(canary)!r}).touch()\n"
+        "from populace import Scenario\nclass Theirs(Scenario):\n    pass\n"
+    )
+    run = simulate(Norms(workers=3, days=2), decider="rule", workspace=tmp_path)
+    manifest = run.folder / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"scenario": f"{tmp_path}/theirs.py:Theirs"}))
+    (tmp_path / "experiments" / "broken").mkdir(parents=True)
+    (tmp_path / "experiments" / "broken" / "manifest.json").write_text("[" * 5_000)
+    person = run.people().ids[0]
+    texts = {
+        "": "broken",
+        f"run/{run.name}": run.name,
+        f"run/{run.name}/person/{person}": "Profile",
+        f"run/{run.name}/fork?at=1": "theirs.py is new in this workspace",
+        f"town/{run.name}": "theirs.py",
+        "new?scenario=theirs.py": "Do you trust this file?",
+        "experiment/broken": "cannot be read",
+    }
+    outside, errors = _watched(page)
+    with served(tmp_path) as (home, _):
+        for address, text in texts.items():
+            page.goto(home + address)
+            page.wait_for_selector(f"main >> text={text} >> visible=true", timeout=15_000)
+            assert "This page could not be shown" not in page.inner_text("body"), address
+    assert not canary.exists()
+    assert outside == []
+    assert errors == []

@@ -21,8 +21,8 @@ NASTY = "<img src=x onerror=alert(1)>\u202e\x00 hello"
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("town")
-    party = Party(residents=30, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
-    simulate(party, model="scripted:uniform", seed=3, workspace=folder)
+    party = Party(residents=30, days=1)
+    simulate(party, decider="rule", seed=3, workspace=folder)
     simulate(Norms(workers=3, days=1), decider="rule", workspace=folder)
     return folder
 
@@ -108,8 +108,8 @@ def test_what_cannot_be_shown_is_said_in_words(workspace: Path, address: str, sa
 
 
 def test_a_run_that_goes_on_lengthens_the_timeline(tmp_path: Path) -> None:
-    party = Party(residents=12, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
-    made = simulate(party, model="scripted:uniform", seed=3, workspace=tmp_path)
+    party = Party(residents=12, days=1)
+    made = simulate(party, decider="rule", seed=3, workspace=tmp_path)
     steps = sorted((made.folder / "steps").iterdir())
     away = tmp_path / "later"
     away.mkdir()
@@ -133,11 +133,9 @@ def test_a_run_that_goes_on_lengthens_the_timeline(tmp_path: Path) -> None:
 
 
 def test_foreign_words_are_text_in_the_panels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("populace.scenarios.party.party.GREETING", NASTY)
-    party = Party(
-        residents=12, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour", talk_chance=1.0
-    )
-    made = simulate(party, model="scripted:uniform", seed=3, workspace=tmp_path)
+    monkeypatch.setattr("populace.scenarios.party.rumour.GREETING", NASTY)
+    party = Party(residents=12, days=1, talk_chance=1.0)
+    made = simulate(party, decider="rule", seed=3, workspace=tmp_path)
 
     async def story(visit: Visit) -> None:
         await visit.open(f"/town/{made.name}?time=86000")
@@ -178,8 +176,8 @@ def test_routes_give_the_same_as_the_views(workspace: Path) -> None:
 
 
 def test_a_run_deleted_while_open_is_told_of(tmp_path: Path) -> None:
-    party = Party(residents=12, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
-    made = simulate(party, model="scripted:uniform", seed=3, workspace=tmp_path)
+    party = Party(residents=12, days=1)
+    made = simulate(party, decider="rule", seed=3, workspace=tmp_path)
 
     async def story(visit: Visit) -> None:
         await visit.open(f"/town/{made.name}")

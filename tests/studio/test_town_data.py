@@ -17,7 +17,8 @@ from populace.base.errors import UsageError, WorldError
 from populace.journal.interventions import RemovePeople, Selection
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
-from populace.scenarios.party.party import diffusion_of
+from populace.scenarios.party.attendance import read_occasions
+from populace.scenarios.party.report import diffusion_of
 from populace.studio.pages.town.data import ABSENT, TownRun, town_map, town_of
 from populace.studio.pages.town.frames import frames, positions, walks
 from populace.studio.pages.town.heat import heat
@@ -40,8 +41,8 @@ def town(run: Run) -> TownRun:
 @pytest.fixture(scope="module")
 def made_up() -> TownRun:
     """A generated town, where people talk by a rule."""
-    party = Party(residents=40, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
-    return TownRun(simulate(party, model="scripted:uniform", seed=3, keep="nothing"))
+    party = Party(residents=40, days=1)
+    return TownRun(simulate(party, decider="rule", seed=3, keep="nothing"))
 
 
 def test_the_map_is_the_one_of_the_world(town: TownRun) -> None:
@@ -188,7 +189,7 @@ def test_a_resident_has_the_place_doing_and_plan_of_the_time(town: TownRun, run:
 
 def test_the_tree_of_the_news_is_that_of_the_scenario(town: TownRun, made_up: TownRun) -> None:
     for each in (town, made_up):
-        spread = diffusion_of(each.run.events)
+        spread = diffusion_of(each.run.events, read_occasions(each.run, Party)[1][0])
         found = news(each)
         assert found.height == len(spread.knows) > 2
         for node in found.iter_rows(named=True):
@@ -217,8 +218,8 @@ def test_a_map_that_is_not_the_one_of_the_run_is_noticed(run: Run) -> None:
 
 
 def test_a_town_is_kept_while_its_run_goes_on(tmp_path: Path) -> None:
-    party = Party(residents=12, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
-    made = simulate(party, model="scripted:uniform", seed=3, workspace=tmp_path)
+    party = Party(residents=12, days=1)
+    made = simulate(party, decider="rule", seed=3, workspace=tmp_path)
     first = town_of(Run.open(made.folder))
     first.window(1, 3)
     again = town_of(Run.open(made.folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,8 +13,25 @@ import polars as pl
 from populace import People, Run, Scenario, simulate
 from populace.models import Request, Scripted
 
-NEWS = "Come to the party at the café!"
-WEATHER = "It is cold for February."
+NEWS = "Number {number}: there is a party at Kettle & Crumb on 14 February at 17:00, do come!"
+WEATHER = "It is {number} degrees, which is cold for February."
+
+
+def day_plan(asked: str) -> list[dict[str, str]]:
+    """A valid plan from now to bedtime: work, lunch, work, something at a place that one knows, home."""
+    now, bedtime = re.search(r"from now, (\d\d:\d\d), until you go to bed at (\d\d:\d\d)", asked).groups()  # type: ignore[union-attr]
+    places = re.search(r"Places that you know: (.*)\.", asked)[1].split(", ")  # type: ignore[index]
+    lunch = "Kettle & Crumb" if "Kettle & Crumb" in places else places[-1]
+    work = "work" if "work" in places else "home"
+    rows = [
+        ("08:30", work, "work"),
+        ("12:00", lunch, "eat"),
+        ("13:30", work, "work"),
+        ("17:00", lunch, "eat"),
+        ("20:00", "home", "read"),
+    ]
+    late = [row for row in rows if row[0] > now and (row[0] < bedtime or bedtime < "05:00")]
+    return [{"at": at, "where": where, "doing": doing} for at, where, doing in [(now, "home", "have breakfast"), *late]]
 
 
 def chance(request: Request, salt: str = "") -> float:
@@ -26,25 +44,20 @@ def resident(passes: float = 0.5, *, invents: bool = False, talks: float = 0.5) 
     """A resident who passes on recalled news with a chance."""
 
     def reply(request: Request) -> dict[str, float] | str:
-        if request.top:
+        if set(request.options) == {"answer", "end it"}:
+            return {"answer": 0.7, "end it": 0.3}
+        if set(request.options) == {"yes", "no"}:
             return {"yes": talks, "no": 1 - talks}
+        if request.options:
+            return {option: 1 / len(request.options) for option in request.options}
         asked = request.messages[-1][1]
-        if '"say"' in asked:
-            known = "party" in asked.split("What was said")[0].lower()
+        if "next line that you say" in asked:
+            known = "party" in asked.split("The conversation so far")[0].lower()
             says = invents or (known and chance(request) < passes)
-            return json.dumps(
-                {"say": NEWS if says else WEATHER, "end": "yes" if chance(request, "end") < 0.3 else "no"}
-            )
+            number = int(1e6 * chance(request, "number"))
+            return NEWS.format(number=number) if says else WEATHER.format(number=number)
         if '"plan"' in asked:
-            work, lunch = {"where": "work", "doing": "work"}, {"where": "Kettle & Crumb", "doing": "eat"}
-            day = [
-                ("09:00", work),
-                ("12:00", lunch),
-                ("13:30", work),
-                ("17:00", lunch),
-                ("20:00", work | {"where": "home"}),
-            ]
-            return json.dumps({"plan": [{"at": at, **what} for at, what in day]})
+            return json.dumps({"plan": day_plan(asked)})
         if '"questions"' in asked:
             return json.dumps({"questions": ["What matters to me?"]})
         if '"insights"' in asked:

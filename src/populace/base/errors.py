@@ -168,6 +168,10 @@ class WorldError(UsageError, code="P120"):
     """A map, or a file of those who live there, that cannot be used; names file and entry."""
 
 
+class ActionRefusedError(WorldError, code="P123"):
+    """The world does not allow what a person wants to do; the message is the reason, and the person learns it."""
+
+
 class ScopeError(PopulaceError, code="P110"):
     """Code inside a step awaited something that the run cannot repeat."""
 

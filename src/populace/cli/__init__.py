@@ -35,12 +35,14 @@ COMMANDS = {
     "experiment": "Run an experiment from a YAML file, or continue it: arms, seeds, effects.",
     "structure": "Run a scenario under several models and wordings, and say what holds in all of them.",
     "robust": "Repeat a run or an experiment in other ways of asking, and say which conclusions survive.",
+    "attendance": "Show how many more came to an event of a party because of the news, over pairs of runs.",
     "report": "Write an experiment or a run as one HTML page and as Markdown, with its validity card.",
     "show": "Show a run, a step of it, or the decisions of one person with the exact prompts.",
     "why": "Show what led to a person's decisions in a step: recalled memories, their scores, the prompts.",
     "judge": "Have models judge every post of a community; the run does not change.",
     "digest": "Show what stands out in a community: unusual posts, broken rules, what no rule covers.",
     "discern": "Test whether people or models can tell real conversations from generated ones.",
+    "believability": "Interview residents with and without parts of their mind, and let judges rank the answers.",
     "feedback": "Show ratings of answers and how far raters agree; with runs, make a blind queue to rate.",
     "list": "List the runs of the workspace.",
     "compare": "Show the first decision in which two runs differ, and how their metrics differ.",
@@ -60,8 +62,9 @@ _MODULES = {
     "machine": ("studio", "models", "doctor"),
     "experiment": ("experiment",),
     "surveys": ("survey",),
-    "studies": ("report", "robust", "structure"),
+    "studies": ("report", "robust", "attendance", "structure"),
     "rating": ("discern", "feedback"),
+    "believability": ("believability",),
 }
 """The commands by the module that holds them."""
 

@@ -37,7 +37,7 @@ from populace.runs import charts
 from populace.tools.describe import Parameter, describe_scenario, parameters_of
 from populace.tools.estimate import Range, estimate
 from populace.tools.probe import Probe, draw_probe, probe
-from populace.tools.scaffold import scenario_file
+from populace.tools.scaffold import scenario_file, town_files
 
 
 @command("scenarios")
@@ -141,43 +141,80 @@ def _span(values: Range, form: Callable[[float], str] = "{:,.0f}".format) -> str
 @command("new", workspace=None)
 @click.argument("name")
 @click.option("--community", is_flag=True, help="Write the design of a community for `populace run forum` instead.")
-def new_command(name: str, community: bool) -> None:
-    endings = (".yaml", ".yml") if community else (".py",)
-    path = Path(name if name.endswith(endings) else f"{name}{endings[0]}")
-    if path.exists():
-        raise UsageError(f"{path} exists already.", "Name another file.")
-    if community:
-        from populace.scenarios.forum import shipped_designs
-
-        text = shipped_designs()["shared-garden"].read_text(encoding="utf-8")
-        what = "the design of a community, people who share a garden, for you to change"
-        steps = {
-            f"populace run forum --design {for_shell(path)} --model scripted:cast": "at once, written by a script",
-            f"populace run forum --design {for_shell(path)}": "on the embedded model",
-        }
-    elif path.stem.replace("-", "_").isidentifier():
-        text, what = scenario_file(path.stem), "a scenario that runs"
-        steps = {
-            f"populace run {for_shell(path)} --model scripted:cast": "at once, with answers of a script",
-            f"populace run {for_shell(path)}": "on the embedded model",
-            f"populace doctor {for_shell(path)}": "check that it repeats",
-        }
+@click.option("--town", is_flag=True, help="Write a map, its residents and news for `populace run party` instead.")
+def new_command(name: str, community: bool, town: bool) -> None:
+    if community and town:
+        raise UsageError("--community and --town are two different things.", "Choose one of them.")
+    if town:
+        texts, what, steps = _new_town(name)
+    elif community:
+        texts, what, steps = _new_community(name)
     else:
-        valid = re.sub(r"\W+", "_", path.stem).strip("_").lstrip("0123456789_") or "town"
-        raise UsageError(
-            f"{path.stem!r} cannot be the name of a scenario.",
-            f"A name begins with a letter and holds letters, digits and underscores: populace new {valid}",
-        )
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        hint = f"Go to a folder that you may write to, or name one: populace new FOLDER/{path.name}"
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", hint) from error
-    report_json({"file": str(path)})
-    out.print_line(f"Wrote {path}: {what}. Next:")
+        texts, what, steps = _new_scenario(name)
+    for path in texts:
+        if path.exists():
+            raise UsageError(f"{path} exists already.", "Name another file.")
+    for path, text in texts.items():
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            hint = f"Go to a folder that you may write to, or name one: populace new FOLDER/{path.name}"
+            raise StorageError(f"{path} cannot be written: {error.strerror or error}.", hint) from error
+    report_json({"files": [str(path) for path in texts]} if town else {"file": str(next(iter(texts)))})
+    out.print_line(f"Wrote {', '.join(map(str, texts))}: {what}. Next:")
     width = max(map(len, steps))
     for line, why in steps.items():
         out.print_line(f"  {line:<{width}}  ", dim(why))
+
+
+_NewFiles = tuple[dict[Path, str], str, dict[str, str]]
+"""The texts of new files by path, what they are, and the commands to try next, each with what it does."""
+
+
+def _new_town(name: str) -> _NewFiles:
+    base = Path(name.removesuffix(".toml"))
+    texts = {base.with_name(file): text for file, text in town_files(_valid_stem(base)).items()}
+    options = zip(("--map", "--residents-file", "--news"), texts, strict=True)
+    start = " ".join(["populace run party", *(f"{option} {for_shell(path)}" for option, path in options)])
+    steps = {
+        f"{start} --decider rule": "at once, by rule",
+        f"{start} --model scripted:cast": "with answers of a script",
+        start: "on the embedded model",
+    }
+    return texts, "a town of four people and its news, for you to change", steps
+
+
+def _new_community(name: str) -> _NewFiles:
+    from populace.scenarios.forum import shipped_designs
+
+    path = Path(name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
+    steps = {
+        f"populace run forum --design {for_shell(path)} --model scripted:cast": "at once, written by a script",
+        f"populace run forum --design {for_shell(path)}": "on the embedded model",
+    }
+    text = shipped_designs()["shared-garden"].read_text(encoding="utf-8")
+    return {path: text}, "the design of a community, people who share a garden, for you to change", steps
+
+
+def _new_scenario(name: str) -> _NewFiles:
+    path = Path(name if name.endswith(".py") else f"{name}.py")
+    steps = {
+        f"populace run {for_shell(path)} --model scripted:cast": "at once, with answers of a script",
+        f"populace run {for_shell(path)}": "on the embedded model",
+        f"populace doctor {for_shell(path)}": "check that it repeats",
+    }
+    return {path: scenario_file(_valid_stem(path.with_suffix("")))}, "a scenario that runs", steps
+
+
+def _valid_stem(path: Path) -> str:
+    """The name of a new file without its ending; UsageError where it is no plain name."""
+    if path.name.replace("-", "_").isidentifier():
+        return path.name
+    valid = re.sub(r"\W+", "_", path.name).strip("_").lstrip("0123456789_") or "town"
+    raise UsageError(
+        f"{path.name!r} cannot be the name of a scenario or a town.",
+        f"A name begins with a letter and holds letters, digits and underscores: populace new {valid}",
+    )
 
 
 @command("probe", cls=ScenarioCommand)

@@ -1,4 +1,4 @@
-"""Commands that draw conclusions from several runs: report, robust and structure."""
+"""Commands that draw conclusions from several runs: report, robust, attendance and structure."""
 
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,11 @@ from populace.base.documents import DocumentError, parse_yaml
 from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.base.formatting import plural
 from populace.cli.experiment import ExperimentDisplay, print_validity
-from populace.cli.options import COUNT, command, current_workspace, option
+from populace.cli.options import COUNT, command, current_workspace, option, recorded_model, run_argument
 from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, yellow
 from populace.cli.progress import fetch_missing_models
+from populace.cli.running import resumable_run
+from populace.engine.replay import scenario_class
 from populace.engine.workspace import Workspace
 from populace.experiments.folder import experiment_names, find_experiment
 from populace.experiments.reports import report
@@ -130,6 +132,36 @@ def _study(name: str, place: Workspace) -> Results | RunReader:
                 f"{no_run.what} Nor is there an experiment of that name.",
                 "`populace list` shows the runs, `populace experiment --list` the experiments.",
             ) from no_run
+
+
+@command("attendance", code="needed")
+@run_argument()
+@option("--seeds", type=click.IntRange(min=2), help="Run what is missing for pairs of this many seeds.")
+@option("--event", metavar="NAME", help="The event.  [default: the first]")
+def attendance_command(run: RunReader, seeds: int | None, event: str | None) -> None:
+    from populace.scenarios.party import Party
+    from populace.scenarios.party.attendance import attendance_effect, attendance_pairs, missing_runs, run_missing
+
+    scenario = scenario_class(run)
+    if not issubclass(scenario, Party):
+        raise UsageError(f"{run.name} is a run of {scenario.title()}, which has no event.", "Name a run of party.")
+    missing = missing_runs(run, seeds) if seeds is not None else []
+    if missing:
+        fetch_missing_models(recorded_model(run))
+    for seed, told in missing:
+        with resumable_run() as display:
+            run_missing(run, scenario, seed, told, observer=display)
+    effect = attendance_effect(attendance_pairs(run), scenario, event=event)
+    estimate = effect.estimate
+    document = {name: getattr(effect, name) for name in ("event", "place", "people")} | {"pairs": effect.table()}
+    report_json(document | {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "level", "method")})
+    out.print_line(bold(effect.event), f"  at {effect.place}, without the host")
+    table(effect.table(), "How many were there")
+    out.print_line()
+    table(effect.people, "Who, in how many runs", limit=60)
+    out.print_line()
+    out.print_line("More people because of the news: ", bold(str(estimate)))
+    out.print_line("  ", dim(f"mean difference with its 95 % interval over seeds, {estimate.method}"))
 
 
 @command("structure")

@@ -23,7 +23,7 @@ from populace.deciders.decision import (
 from populace.deciders.reasoning import think_aloud
 from populace.models import ChatMessage, Failure, Model, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, rows_for_sampling, scoring_mode, turn
-from populace.questions import STATUSES, Answer, Answers, Finite
+from populace.questions import STATUSES, Answer, Answers, Finite, Question
 
 REPAIRS = 2
 """How often a reply that cannot be read is put back to the model."""
@@ -42,6 +42,7 @@ class _Row:
 
     messages: tuple[ChatMessage, ...]
     seed: int
+    lead: str = ""
     status: int = _UNPARSEABLE
     value: object = None
     replies: list[str] = field(default_factory=list)
@@ -66,8 +67,16 @@ class _Sampling:
 
     def __init__(self, inquiry: Inquiry, opening: Conversations, model: Model, broker: Broker) -> None:
         self.inquiry, self.opening, self.model, self.broker = inquiry, opening, model, broker
-        pairs = zip(opening.messages(), opening.seeds or [], strict=True)
-        self.rows = [_Row(messages, seed) for messages, seed in pairs]
+        starts = zip(opening.messages(), opening.seeds or [], self._leads(), strict=True)
+        self.rows = [_Row(messages, seed, lead) for messages, seed, lead in starts]
+
+    def _leads(self) -> list[str]:
+        """The words with which each reply begins, for a model that can be led."""
+        question, opening = self.inquiry.question, self.opening
+        if not self.model.capabilities.lead or type(question).lead is Question.lead:
+            return [""] * len(opening)
+        texts = zip(opening.system.to_list(), opening.user.to_list(), strict=True)
+        return [question.lead(f"{system}\n{user}") for system, user in texts]
 
     async def run(self) -> None:
         """Ask, repair replies that cannot be read and, where the scenario says so, draw invalid answers anew."""
@@ -96,6 +105,7 @@ class _Sampling:
             requests.append(
                 Request(
                     row.messages,
+                    lead=row.lead,
                     max_tokens=question.max_tokens,
                     temperature=self.inquiry.temperature,
                     seed=(row.seed + attempt) & _SEED_SPACE,
@@ -135,7 +145,7 @@ class _Sampling:
                 row = self.rows[index]
                 seed = (row.seed + attempt * 7919) & _SEED_SPACE
                 messages = self.opening.messages(index, 1)[0]
-                self.rows[index] = _Row(messages, seed, replies=row.replies, tokens=row.tokens)
+                self.rows[index] = _Row(messages, seed, row.lead, replies=row.replies, tokens=row.tokens)
             if not await self._turn(which, 0):
                 return
 
@@ -152,6 +162,8 @@ class _Sampling:
             "prompt_tokens": [row.tokens[0] for row in rows],
             "completion_tokens": [row.tokens[1] for row in rows],
         }
+        if any(row.lead for row in rows):
+            columns["lead"] = [row.lead for row in rows]
         table = prompt_table(opening, self.model.spec, "sampled", "", columns)
         ids = self.inquiry.people.ids
         return InquiryResult(

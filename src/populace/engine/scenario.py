@@ -364,6 +364,10 @@ class Scenario:
             metrics |= {name: f for name, f in vars(base).items() if getattr(f, MARK, False)}
         return metrics
 
+    def own_metrics(self) -> dict[str, Callable[[Any], Any]]:
+        """The metrics of this scenario with its parameters: those of its class, unless parameters bring more."""
+        return self.metrics()
+
     @classmethod
     def title(cls) -> str:
         """The name of the scenario as it stands in run names: the class name in lower case, with hyphens."""

@@ -118,7 +118,7 @@ class Simulation:
         self.broker.on_replies = lambda: self.observer.on_replies(self)
         self._tables: dict[str, pl.DataFrame] = {}
         self._cached_step: tuple[Record, RecordedStep] | None = None
-        self._metrics = scenario.metrics()
+        self._metrics = scenario.own_metrics()
         self._has_replies = False
         folder = record.folder if isinstance(record, Journal) else None
         self._replies = DeskReplies(session.desk, folder, session.calls.play_timeout_s, lambda: self.stopping)

@@ -1,7 +1,11 @@
 """What a person brings to a question: who they are, and what they remember, conclude, plan and say."""
 
+from populace.base.outcomes import Outcome
+from populace.minds.action_kinds import ActionWorld, Actor, Acts, ActStatus, Among, BaseAction, Wait
+from populace.minds.actions import Actions
 from populace.minds.agenda import Action, Agenda
 from populace.minds.dialogue import Dialogue, next_in_turn
+from populace.minds.everyday_actions import Give, Move, Post, Speak, Use
 from populace.minds.forgetting import Capacity, Decay, ForgettingPolicy, Summaries, replace_with_summaries
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import Memory
@@ -27,28 +31,42 @@ from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval_preset
 __all__ = [
     "KINDS",
     "RETRIEVALS",
+    "ActStatus",
     "Action",
+    "ActionWorld",
+    "Actions",
+    "Actor",
+    "Acts",
     "Agenda",
+    "Among",
     "Asker",
+    "BaseAction",
     "Capacity",
     "Decay",
     "Dialogue",
     "DialoguePart",
     "ForgettingPolicy",
+    "Give",
     "Line",
     "Memory",
     "MemoryPart",
     "MemoryStream",
     "Mind",
+    "Move",
+    "Outcome",
     "Planning",
     "PlanningPart",
+    "Post",
     "Recollection",
     "Reflection",
     "ReflectionPart",
     "ReflectiveMemory",
     "Retrieval",
+    "Speak",
     "Summaries",
     "Talk",
+    "Use",
+    "Wait",
     "elaborate",
     "expand",
     "importance_question",

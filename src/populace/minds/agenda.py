@@ -63,7 +63,7 @@ class Agenda:
         action = planned.pop(0) if planned else None
         if action is not None and action.start > now:
             planned.insert(0, action)
-            action = Action(now, action.start, "", "wait")
+            action = Action(now, action.start, "", "waiting")
         self.doing[who] = action
         self._until[who] = action.end if action else now
         return action

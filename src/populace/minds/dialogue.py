@@ -1,18 +1,24 @@
-"""Dialogue: people take turns to speak until one of them leaves, and each remembers the conversation."""
+"""Dialogue: people speak in turn until one of them ends it, and each remembers what was said.
 
-import json
-from collections import Counter, defaultdict
+A conversation is a transcript that the speaker continues with one line. Whether a person answers at all is a question
+with two options, so that a model that gives log-probabilities is asked for no text to end a conversation.
+"""
+
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from populace.minds.parts import Asker, DialoguePart, Line, MemoryPart, Talk
-from populace.minds.recollection import Recollection
 from populace.people import Id, Person
-from populace.questions import Choice, Form, Text
+from populace.questions import Choice, Question, Speech
 
 Turns = Callable[[Sequence[Person], Sequence[Line]], Person | None]
 """Chooses who speaks next, from the people still present and the lines so far; None ends the conversation."""
+ANSWERS = ("answer", "end it")
+"""The options of somebody whose turn it is."""
 
 
 def next_in_turn(present: Sequence[Person], lines: Sequence[Line]) -> Person | None:
@@ -21,34 +27,34 @@ def next_in_turn(present: Sequence[Person], lines: Sequence[Line]) -> Person | N
     return min(present, key=lambda person: spoke.get(person.id, -1)) if present else None
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """Whose turn it is in which conversation, and who is there."""
+
+    place: int
+    speaker: Person
+    present: list[Person]
+
+    @property
+    def others(self) -> str:
+        return " and ".join(str(person.name) for person in self.present if person.id != self.speaker.id)
+
+
 @dataclass
 class Dialogue(DialoguePart):
     """How people talk.
 
     Attributes:
         limit: The most utterances of a conversation.
-        recalled: How many memories a speaker is shown before each utterance.
-        words: The most words of an utterance, as the question says it.
+        question: What is asked for a line; `{transcript}` is what was said so far.
         turns: Chooses who speaks next.
         counts: How many conversations ended in which way, and how many utterances were invalid.
     """
 
     limit: int = 8
-    recalled: int = 5
-    words: int = 30
+    question: Question = field(default_factory=lambda: Speech("{transcript}"))
     turns: Turns = next_in_turn
     counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def question(self) -> Form:
-        """What is asked before each utterance."""
-        return Form(
-            "What do you say to {others} now, and do you end the conversation with it?",
-            questions={
-                "say": Text("Your words.", max_words=self.words),
-                "end": Choice("Whether this ends it.", options=("no", "yes")),
-            },
-        )
 
     async def hold(
         self,
@@ -59,7 +65,7 @@ class Dialogue(DialoguePart):
         now: int,
         memory: MemoryPart | None = None,
         present: Callable[[Id], bool] = lambda _: True,
-        **fields: Sequence[Any],
+        **fields: Mapping[Id, Any],
     ) -> list[Talk]:
         """Let groups of people talk, all groups at the same time; the first of each group begins.
 
@@ -68,105 +74,136 @@ class Dialogue(DialoguePart):
         Args:
             asker: Puts the questions; a scenario.
             groups: Who talks with whom, two or more people each; nobody is in two groups.
-            given: What a speaker is told; the fields `{partners}`, `{memories}` and `{said}` are filled in here.
+            given: What a speaker is told; the field `{partners}` is filled in here.
             now: The simulated time in seconds.
-            memory: Their memory; without one nothing is recalled and nothing is stored.
+            memory: Where what is said is stored; without one nothing is.
             present: Whether a person is still there.
-            **fields: A value for each group, for other fields of `given`.
+            **fields: A value for each person, for other fields of `given`.
         """
         talks = [Talk(tuple(person.id for person in group)) for group in groups]
-        leaving: list[set[Id]] = [set() for _ in groups]
         going = list(range(len(groups)))
         for _ in range(self.limit):
-            speakers: list[tuple[int, Person, list[Person]]] = []
-            for place in going:
-                there = [p for p in groups[place] if p.id not in leaving[place] and present(p.id)]
-                if len(there) + len(leaving[place]) < len(groups[place]):
-                    talks[place].ended = "gone"
-                speaker = self.turns(there, talks[place].lines) if len(there) > 1 else None
-                if speaker is not None:
-                    speakers.append((place, speaker, there))
-            if not speakers:
+            turns = self._next_turns(going, groups, talks, present)
+            turns = await self._who_answer(asker, turns, talks, given, fields)
+            if not turns:
                 break
-            utterances = await self._utterances(asker, speakers, talks, given, now, memory, fields)
+            utterances = await self._utterances(asker, turns, talks, given, fields)
             going = []
-            for (place, speaker, _), utterance in zip(speakers, utterances, strict=True):
+            for turn, utterance in zip(turns, utterances, strict=True):
                 if utterance is None:
-                    talks[place].ended = "invalid"
+                    talks[turn.place].ended = "invalid"
                     continue
-                going.append(place)
-                talks[place].lines.append(Line(speaker.id, str(speaker.name), utterance["say"]))
-                if utterance["end"] == "yes":
-                    talks[place].ended = "left"
-                    leaving[place].add(speaker.id)
+                going.append(turn.place)
+                talks[turn.place].lines.append(Line(turn.speaker.id, str(turn.speaker.name), utterance))
         self.counts.update(talk.ended for talk in talks)
         if memory is not None:
             await self._remember(asker, groups, talks, memory, now)
         return talks
 
+    def _next_turns(
+        self,
+        going: Sequence[int],
+        groups: Sequence[Sequence[Person]],
+        talks: Sequence[Talk],
+        present: Callable[[Id], bool],
+    ) -> list[_Turn]:
+        turns = []
+        for place in going:
+            there = [person for person in groups[place] if present(person.id)]
+            if len(there) < len(groups[place]):
+                talks[place].ended = "gone"
+            speaker = self.turns(there, talks[place].lines) if len(there) > 1 else None
+            if speaker is not None:
+                turns.append(_Turn(place, speaker, there))
+        return turns
+
+    async def _who_answer(
+        self,
+        asker: Asker,
+        turns: list[_Turn],
+        talks: Sequence[Talk],
+        given: str,
+        fields: Mapping[str, Mapping[Id, Any]],
+    ) -> list[_Turn]:
+        """The turns of those who go on; everybody speaks once before somebody may end a conversation."""
+        free = [turn for turn in turns if len(talks[turn.place].lines) >= len(talks[turn.place].people)]
+        if not free:
+            return turns
+        answers = await asker.ask(
+            asker.people.take([turn.speaker.id for turn in free]),
+            Choice("Do you answer {partners}, or is everything said?", options=ANSWERS),
+            given=given + "\n{transcript}",
+            purpose="dialogue: whether to answer",
+            about=None,
+            **self._fields(free, talks, fields),
+        )
+        ending = {turn.place for turn, value in zip(free, answers.values, strict=True) if value == ANSWERS[1]}
+        for place in ending:
+            talks[place].ended = "left"
+        return [turn for turn in turns if turn.place not in ending]
+
     async def _utterances(
         self,
         asker: Asker,
-        speakers: Sequence[tuple[int, Person, list[Person]]],
+        turns: Sequence[_Turn],
         talks: Sequence[Talk],
         given: str,
-        now: int,
-        memory: MemoryPart | None,
-        fields: Mapping[str, Sequence[Any]],
-    ) -> list[dict[str, str] | None]:
+        fields: Mapping[str, Mapping[Id, Any]],
+    ) -> list[str | None]:
         """One utterance of each speaker; None where it is invalid, which is counted."""
-        ids = [speaker.id for _, speaker, _ in speakers]
-        others = [" and ".join(str(p.name) for p in there if p.id != who.id) for _, who, there in speakers]
-        memories = Recollection.nothing(len(ids))
-        if memory is not None:
-            last = [talks[place].lines[-1].text if talks[place].lines else "" for place, _, _ in speakers]
-            about = [f"{name} {text}".strip() for name, text in zip(others, last, strict=True)]
-            memories = memory.recollect(ids, about, now=now, purpose="dialogue", top=self.recalled)
+        about = []
+        for turn in turns:
+            lines = talks[turn.place].lines
+            about.append(f"{turn.others} {lines[-1].text if lines else ''}".strip())
         answers = await asker.ask(
-            asker.people.take(ids),
+            asker.people.take([turn.speaker.id for turn in turns]),
             self.question,
             given=given,
             purpose="dialogue",
-            others=others,
-            partners=others,
-            memories=memories,
-            said=[_lines_text(talks[place].lines, who.id) for place, who, _ in speakers],
-            **{name: [values[place] for place, _, _ in speakers] for name, values in fields.items()},
+            about=about,
+            **self._fields(turns, talks, fields),
         )
+        self.counts["utterances"] += len(turns)
         self.counts["invalid utterance"] += answers.values.null_count()
-        return [None if value is None else json.loads(value) for value in answers.values]
+        return list(answers.values)
+
+    def _fields(
+        self, turns: Sequence[_Turn], talks: Sequence[Talk], fields: Mapping[str, Mapping[Id, Any]]
+    ) -> dict[str, Any]:
+        return {
+            "partners": [turn.others for turn in turns],
+            "transcript": [_transcript(talks[turn.place].lines) for turn in turns],
+            **{name: [values[turn.speaker.id] for turn in turns] for name, values in fields.items()},
+        }
 
     async def _remember(
         self, asker: Asker, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: MemoryPart, now: int
     ) -> None:
-        hearings = [
-            (hearer.id, f'{line.name} told me: "{line.text}"')
-            for group, talk in zip(groups, talks, strict=True)
-            for line in talk.lines
-            for hearer in group
-            if hearer.id != line.speaker
-        ]
-        if not hearings:
-            return
-        who, texts = zip(*hearings, strict=True)
-        stored = await memory.remember(asker, who, texts, kind="dialogue", now=now)
-        basis: dict[Id, list[int]] = defaultdict(list)
-        for hearer, number in zip(who, stored.tolist(), strict=True):
-            basis[hearer].append(number)
-        ids: list[Id] = []
-        about: list[str] = []
-        for group, talk in zip(groups, talks, strict=True):
-            for person in group if talk.lines else ():
-                others = " and ".join(str(other.name) for other in group if other.id != person.id)
-                mine = [line.text for line in talk.lines if line.speaker == person.id]
-                ids.append(person.id)
-                about.append(f"I talked with {others}." + (f' I said: "{mine[-1]}"' if mine else ""))
-        await memory.remember(
-            asker, ids, about, kind="dialogue", now=now, evidence=[basis.get(person, []) for person in ids]
-        )
+        """Let everybody remember what they said and what they were told; a conversation is rated once."""
+        for kind in ("hearing", "speech"):
+            ids: list[Id] = []
+            texts: list[str] = []
+            rated_as: list[str] = []
+            of_talk: list[Talk] = []
+            for group, talk in zip(groups, talks, strict=True):
+                whole = _transcript(talk.lines)
+                for line in talk.lines:
+                    for person in group:
+                        others = " and ".join(str(other.name) for other in group if other.id != person.id)
+                        if (person.id == line.speaker) == (kind == "speech"):
+                            ids.append(person.id)
+                            mine = f'You told {others}: "{line.text}"'
+                            texts.append(mine if kind == "speech" else f'{line.name} told you: "{line.text}"')
+                            rated_as.append(whole)
+                            of_talk.append(talk)
+            if ids:
+                stored = await memory.remember(asker, ids, texts, kind=kind, now=now, rated_as=rated_as)
+                for talk, rated in zip(of_talk, memory.importance_of(stored.tolist()), strict=True):
+                    talk.importance = float(np.nan_to_num(rated))
 
 
-def _lines_text(lines: Sequence[Line], speaker: Id) -> str:
-    """The lines so far, with `I` for the lines of the speaker."""
-    text = "\n".join(f"{'I' if line.speaker == speaker else line.name}: {line.text}" for line in lines)
-    return text or "(nobody has spoken yet)"
+def _transcript(lines: Sequence[Line]) -> str:
+    """What was said so far, a line for each utterance."""
+    if not lines:
+        return "Nobody has spoken yet; you speak first."
+    return "The conversation so far:\n" + "\n".join(f"{line.name}: {line.text}" for line in lines)

@@ -1,7 +1,8 @@
 """The importance of a memory, from 1 (brushing teeth) to 10 (a death in the family).
 
-There are two raters: a rule over words, which is fast and the same for everybody, and a question for the model. Where
-a model gives no number, the importance stays empty, and the answer counts as invalid.
+There are two raters: a rule over words, which is fast and the same for everybody, and a question for the model, which
+does not say who remembers, so that equal texts are rated once for all. Where a model gives no number, the importance
+stays empty, and the answer counts as invalid.
 """
 
 import tomllib
@@ -30,8 +31,8 @@ def rate_by_rule(texts: Sequence[str] | pl.Series) -> npt.NDArray[np.float64]:
         texts: What to rate.
 
     Example:
-        >>> rate_by_rule(["I brush my teeth.", "Bo invited me to a party.", "My mother died."]).tolist()
-        [2.0, 5.0, 6.0]
+        >>> rate_by_rule(["You brush your teeth.", "Bo asked you for help.", "Your mother died."]).tolist()
+        [2.0, 4.0, 6.0]
     """
     column = pl.Series("text", texts, dtype=pl.String).str.to_lowercase()
     total = np.full(column.len(), _BASE)
@@ -44,17 +45,17 @@ def rate_by_rule(texts: Sequence[str] | pl.Series) -> npt.NDArray[np.float64]:
 
 
 def importance_question(text: str = "{memory}") -> Rating:
-    """The question with which a model rates one memory of one person.
+    """The question with which a model rates how much something matters to the person who experienced it.
 
     Args:
-        text: The memory; by default a field that the caller fills with a column, one memory for each person asked.
+        text: What happened; by default a field that the caller fills with a column, one text for each person asked.
 
     Example:
         >>> importance_question().template.fields
         ('memory',)
     """
     return Rating(
-        f'Here is something that you remember:\n"{text}"\nHow much does it matter to you?',
+        f'Something that happened to you:\n"{text}"\nHow much does it matter?',
         low=1,
         high=10,
         anchors=(

@@ -5,7 +5,7 @@ what a person had in mind when they decided.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,10 +20,13 @@ from populace.minds.memory_stream import MemoryStream
 from populace.minds.parts import Asker, MemoryPart
 from populace.minds.recollection import Recollection
 from populace.minds.retrieval import Retrieval, retrieval_preset
+from populace.minds.variety import varied_rows
 from populace.models import CachedEmbedder, Embedder
 from populace.people import Id
 
 Rater = Literal["rule", "model"]
+_CANDIDATES = 4
+"""Where memories are to be varied, so many times more are looked at than come to mind."""
 
 
 class Memory(MemoryPart):
@@ -34,6 +37,9 @@ class Memory(MemoryPart):
         how: How memories are ranked, or the name of a preset.
         rater: Who rates importance: a rule over words, or the model.
         forgetting: Selects what is forgotten; nothing if left out.
+        variety: The highest cosine between two memories that come to mind together; 1 takes them as they rank.
+        time_label: Writes when a memory was, from its time and the present, in front of it.
+        merges: Whether something that a person observes again is the same memory, accessed again.
 
     Attributes:
         unrated: How many texts the model gave no valid importance.
@@ -54,6 +60,9 @@ class Memory(MemoryPart):
         how: Retrieval | str = "park2023",
         rater: Rater = "rule",
         forgetting: ForgettingPolicy | None = None,
+        variety: float = 1.0,
+        time_label: Callable[[int, int], str] | None = None,
+        merges: bool = False,
     ) -> None:
         if rater not in ("rule", "model"):
             raise ParameterError(f"importance cannot be rated by {rater!r}.", "Use 'rule' or 'model'.")
@@ -61,6 +70,10 @@ class Memory(MemoryPart):
         self.how = retrieval_preset(how) if isinstance(how, str) else how
         self.rater = rater
         self.forgetting = forgetting
+        self.variety = variety
+        self.time_label = time_label
+        self.merges = merges
+        self._observed: dict[tuple[int, str], int] = {}
         self.stream = MemoryStream(embedder=embedder.name, dimension=self.embedder.known_dimension)
         self._unreflected: npt.NDArray[np.float64] = np.zeros(0)
         self.unrated = 0
@@ -91,30 +104,35 @@ class Memory(MemoryPart):
         kind: str,
         now: int,
         evidence: Sequence[Sequence[int]] | None = None,
+        rated_as: Sequence[str] | None = None,
     ) -> Ints:
         """Rate the importance of a text for each person and store it; returns the ids of the memories.
 
         An invalid rating stays empty and is counted in `unrated`.
         """
-        people = list(ids)
+        people, rated_texts = list(ids), texts if rated_as is None else rated_as
         if self.rater == "rule" or not people:
-            rated = rate_by_rule(texts)
+            rated = rate_by_rule(rated_texts)
         else:
-            rated = await self._rated(asker, people, texts)
+            rated = await self._rate(asker, people, rated_texts)
         return self.store(people, texts, kind=kind, now=now, importance=rated, evidence=evidence)
 
-    async def _rated(self, asker: Asker, people: Sequence[Id], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """The ratings of the model; a person with several texts is asked about one after the other."""
-        rated = np.full(len(texts), np.nan)
-        for rows in _once_each(people):
+    async def _rate(self, asker: Asker, people: Sequence[Id], texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """The ratings of the model, one for each distinct text of each person; several follow one after the other."""
+        pairs = list(dict.fromkeys(zip(people, texts, strict=True)))
+        ratings = np.full(len(pairs), np.nan)
+        for rows in _once_each([who for who, _ in pairs]):
             answers = await asker.ask(
-                asker.people.take([people[row] for row in rows]),
+                asker.people.take([pairs[row][0] for row in rows]),
                 importance_question(),
                 purpose="importance",
+                profile="",
                 about=None,
-                memory=[texts[row] for row in rows],
+                memory=[pairs[row][1] for row in rows],
             )
-            rated[rows] = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+            ratings[rows] = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        place = {pair: row for row, pair in enumerate(pairs)}
+        rated = ratings[[place[pair] for pair in zip(people, texts, strict=True)]]
         self.unrated += int(np.isnan(rated).sum())
         return rated
 
@@ -133,6 +151,32 @@ class Memory(MemoryPart):
         if not len(owners):
             return owners
         rated = np.broadcast_to(np.asarray(importance, np.float64), owners.shape)
+        if self.merges and kind == "observation":
+            return self._observe(owners, texts, now, rated)
+        return self._append(owners, texts, kind, now, rated, evidence)
+
+    def _observe(self, owners: Ints, texts: Sequence[str], now: int, rated: npt.NDArray[np.float64]) -> Ints:
+        """Store what people observe for the first time, and access what they observed before."""
+        keys = list(zip(owners.tolist(), texts, strict=True))
+        first = {key: row for row, key in reversed(list(enumerate(keys))) if key not in self._observed}
+        rows = sorted(first.values())
+        again = sorted({self._observed[key] for key in keys if key in self._observed})
+        if again:
+            self.stream.touch(again, now)
+        if rows:
+            new = self._append(owners[rows], [texts[row] for row in rows], "observation", now, rated[rows], None)
+            self._observed |= {keys[row]: number for row, number in zip(rows, new.tolist(), strict=True)}
+        return np.array([self._observed[key] for key in keys], np.int64)
+
+    def _append(
+        self,
+        owners: Ints,
+        texts: Sequence[str],
+        kind: str,
+        now: int,
+        rated: npt.NDArray[np.float64],
+        evidence: Sequence[Sequence[int]] | None,
+    ) -> Ints:
         stored = self.stream.append(
             owners,
             texts,
@@ -191,14 +235,31 @@ class Memory(MemoryPart):
         kinds: Sequence[str] | None = None,
     ) -> Recollection:
         """What comes to mind about each query, to be shown in a prompt; equal texts are shown once."""
-        recalled = self.recall(ids, queries, now=now, purpose=purpose, top=top, kinds=kinds)
+        more = top if self.variety >= 1.0 else top * _CANDIDATES
+        recalled = self.recall(ids, queries, now=now, purpose=purpose, top=more, kinds=kinds)
+        if self.variety < 1.0:
+            recalled = self._vary(recalled, top)
+            self._recalled[-1] = recalled.drop("query")
         distinct = recalled.unique(["query", "text"], keep="first", maintain_order=True)
+        if self.time_label is not None:
+            labels = [self.time_label(time, now) for time in distinct["time"]]
+            distinct = distinct.with_columns(text=pl.Series(labels, dtype=pl.String) + distinct["text"])
         return Recollection.of(_memories_by_query(distinct, len(queries)))
+
+    def _vary(self, recalled: pl.DataFrame, top: int) -> pl.DataFrame:
+        """The best memories of each query among which no two are more alike than `variety`, in the given order."""
+        ranked = recalled.with_row_index("row").sort("query", "rank")
+        chosen = varied_rows(ranked["query"].to_numpy(), self.stream.vectors(ranked["memory"]), top, self.variety)
+        return recalled[np.sort(ranked["row"].to_numpy()[chosen])]
 
     def recent(self, ids: Sequence[Id], count: int) -> Recollection:
         """The newest memories of each person, oldest first."""
         newest = self.stream.recent([self.owner(who) for who in ids], count)
         return Recollection.of(_memories_by_query(newest.reverse(), len(ids)))
+
+    def importance_of(self, memories: Sequence[int]) -> npt.NDArray[np.float64]:
+        """The importance of memories by id; NaN where it was not rated."""
+        return self.stream.rows(memories)["importance"].to_numpy().astype(np.float64)
 
     def importance_since_reflection(self, ids: Sequence[Id]) -> npt.NDArray[np.float64]:
         """The total importance of what each person stored since `mark_reflected`."""
@@ -216,6 +277,9 @@ class Memory(MemoryPart):
             return 0
         ids = self.forgetting.select(self.stream, now)
         self.stream.forget(ids)
+        if self._observed:
+            gone = set(np.asarray(ids).tolist())
+            self._observed = {key: number for key, number in self._observed.items() if number not in gone}
         return len(ids)
 
     def drain_tables(self) -> dict[str, pl.DataFrame]:

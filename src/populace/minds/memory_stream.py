@@ -166,6 +166,12 @@ class MemoryStream:
         """Memories by id, in the order of the ids."""
         return self._store.frame(self._store.slots(to_ints(ids)))
 
+    def vectors(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> Floats:
+        """The vectors of memories by id, a row each."""
+        slots = self._store.slots(to_ints(ids))
+        vectors: Floats = self._store.vectors[slots].astype(np.float64) * self._store.get("factor", slots)[:, None]
+        return vectors
+
     def of(self, owner: int) -> pl.DataFrame:
         """All memories of one person, in the order in which they were added."""
         return self._store.frame(self._store.extents.flat(_people([owner]))[0])
@@ -180,6 +186,11 @@ class MemoryStream:
             slots.append(group.slots[rows, columns])
         frame = self._store.frame(np.concatenate(slots))
         return frame.insert_column(0, pl.Series("query", np.concatenate(query))).sort("query", maintain_order=True)
+
+    def touch(self, ids: Sequence[int] | npt.ArrayLike | pl.Series, now: int) -> None:
+        """Count memories as accessed now."""
+        slots = self._store.slots(to_ints(ids))
+        self._store.set("last_access", slots, np.maximum(self._store.get("last_access", slots), now))
 
     def forget(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> None:
         """Drop memories; memories that rest on them keep their ids as evidence."""

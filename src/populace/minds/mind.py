@@ -6,6 +6,7 @@ import polars as pl
 
 from populace.base.errors import ParameterError
 from populace.base.templates import Template
+from populace.minds.actions import Actions
 from populace.minds.parts import Asker, DialoguePart, MemoryPart, PlanningPart, ReflectionPart
 from populace.minds.recollection import Recollection
 from populace.people import Id
@@ -22,6 +23,7 @@ class Mind:
         reflection: What they conclude from it.
         planning: How they plan their time.
         dialogue: How they talk.
+        actions: What they can do, and the world that carries it out.
         recalled: How many memories come to mind before a question.
         heading: The line above these memories in a prompt.
 
@@ -41,6 +43,7 @@ class Mind:
         reflection: ReflectionPart | None = None,
         planning: PlanningPart | None = None,
         dialogue: DialoguePart | None = None,
+        actions: Actions | None = None,
         recalled: int = 5,
         heading: str = "What comes to your mind:",
     ) -> None:
@@ -56,6 +59,7 @@ class Mind:
         self.reflection = reflection
         self.planning = planning
         self.dialogue = dialogue
+        self.actions = actions
         self.recalled = recalled
         self.heading = heading
 

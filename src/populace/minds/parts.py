@@ -7,7 +7,7 @@ shipped one.
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ class Asker(Protocol):
         *,
         given: str = "",
         purpose: str = "",
+        profile: str | None = None,
         about: str | Sequence[str] | None = "",
         **fields: Any,
     ) -> Answers:
@@ -86,9 +87,24 @@ class MemoryPart(Protocol):
         kind: str,
         now: int,
         evidence: Sequence[Sequence[int]] | None = None,
+        rated_as: Sequence[str] | None = None,
     ) -> npt.NDArray[np.int64]:
-        """Store texts whose importance nobody has rated yet."""
+        """Store texts whose importance nobody has rated yet.
+
+        Args:
+            asker: Puts questions about importance, where a memory has any.
+            ids: Whose memories they are.
+            texts: What each remembers.
+            kind: The kind of all of them.
+            now: The simulated time in seconds.
+            evidence: For each, the ids of the memories that it rests on.
+            rated_as: What is rated in the place of each text, so that memories of one event are rated once.
+        """
         return self.store(ids, texts, kind=kind, now=now, importance=np.nan, evidence=evidence)
+
+    def importance_of(self, memories: Sequence[int]) -> npt.NDArray[np.float64]:
+        """The importance of memories by id; NaN where nothing is known of it."""
+        return np.full(len(memories), np.nan)
 
     def forget(self, now: int) -> int:
         """Drop the memories that are forgotten by now; returns how many."""
@@ -131,12 +147,28 @@ class PlanningPart(Protocol):
 
     @abstractmethod
     async def plan_day(
-        self, asker: Asker, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
+        self,
+        asker: Asker,
+        people: People,
+        *,
+        given: str,
+        now: int,
+        until: Mapping[Id, int],
+        known: Mapping[Id, Sequence[str]] | None = None,
+        about: str = "",
+        **fields: Any,
     ) -> dict[Id, list[Action]]:
         """The actions of each person for the rest of the day, in order."""
 
     async def refine(
-        self, asker: Asker, people: People, strokes: Sequence[Action], *, given: str, **fields: Any
+        self,
+        asker: Asker,
+        people: People,
+        strokes: Sequence[Action],
+        *,
+        given: str,
+        level: Literal["hours", "minutes"] = "minutes",
+        **fields: Any,
     ) -> list[list[Action]]:
         """The finer actions of each person within the stroke that begins now; by default the stroke itself."""
         return [[stroke] for stroke in strokes]
@@ -159,11 +191,13 @@ class Talk:
         lines: The utterances, in order.
         ended: Why it ended: `left` when somebody ended it, `limit` at the most utterances, `gone` when a partner was
             no longer there, `invalid` when an utterance was invalid.
+        importance: How much it matters, as a memory was rated; 0 where nothing is known of it.
     """
 
     people: tuple[Id, ...]
     lines: list[Line] = field(default_factory=list)
     ended: str = "limit"
+    importance: float = 0.0
 
 
 class DialoguePart(Protocol):
@@ -179,6 +213,6 @@ class DialoguePart(Protocol):
         now: int,
         memory: MemoryPart | None = None,
         present: Callable[[Id], bool] = lambda _: True,
-        **fields: Sequence[Any],
+        **fields: Mapping[Id, Any],
     ) -> list[Talk]:
         """Let groups of people talk, all groups at the same time; the first of each group begins."""

@@ -7,6 +7,7 @@ from populace.questions.finite import LABELS, Arrangement, Choice, Finite, Ratin
 from populace.questions.form import Form
 from populace.questions.number import Number
 from populace.questions.scoring import LOW_MASS, NO_MASS, Mode, Scores, score, tally, token_owner, words_or_labels
+from populace.questions.speech import Speech
 from populace.questions.text import Text
 from populace.questions.utterance import Utterance, cleaning_counts
 
@@ -30,6 +31,7 @@ __all__ = [
     "Question",
     "Rating",
     "Scores",
+    "Speech",
     "Text",
     "Utterance",
     "cleaning_counts",

@@ -111,6 +111,10 @@ class Question:
         """Read a reply, given the prompt that it answers; most questions ignore the prompt."""
         return self.parse(reply)
 
+    def lead(self, prompt: str) -> str:
+        """The words with which a reply must begin, for models that can be led; none for most questions."""
+        return ""
+
     def schema(self) -> dict[str, Any] | None:
         """A JSON schema that the reply must satisfy, or None if replies are plain text."""
         return None

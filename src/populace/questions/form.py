@@ -25,6 +25,7 @@ class Form(Question):
         model: The pydantic model that describes the object.
         questions: In place of a model: the questions by name.
         example: A filled-in object, shown in place of the schema, which small models understand badly.
+        shape: A sketch of the object with placeholders, shown in place of the schema where an example would be copied.
         room: How many tokens the JSON object of a pydantic model may have.
 
     Example:
@@ -37,6 +38,7 @@ class Form(Question):
     model: type[pydantic.BaseModel] | None = field(default=None, kw_only=True)
     questions: Mapping[str, Question] = field(default_factory=dict, kw_only=True)
     example: str = field(default="", kw_only=True)
+    shape: str = field(default="", kw_only=True)
     room: int = field(default=512, kw_only=True)
     kind: ClassVar[str] = "form"
 
@@ -75,6 +77,8 @@ class Form(Question):
         """The fields and the format of the reply."""
         if self.example:
             return f"Answer with one JSON object like this one, nothing else:\n{self.example}"
+        if self.shape:
+            return f"Answer with one JSON object of this shape, nothing else:\n{self.shape}"
         if self.model is not None:
             shape = json.dumps(self.schema(), ensure_ascii=False, sort_keys=True)
             return f"Answer with one JSON object that fits this schema, nothing else:\n{shape}"
@@ -120,8 +124,9 @@ class Form(Question):
         """Everything that defines the question, as JSON."""
         parts = {name: question.describe() for name, question in self.questions.items()}
         options = {"example": self.example, "room": self.room} if self.example or self.room != 512 else {}
-        shape = {"kind": self.kind, "text": self.text, "reason": self.reason, "schema": self.schema()}
-        return shape | {"questions": parts} | options
+        options |= {"shape": self.shape} if self.shape else {}
+        form = {"kind": self.kind, "text": self.text, "reason": self.reason, "schema": self.schema()}
+        return form | {"questions": parts} | options
 
 
 def _schema(question: Question) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from populace.statistics.agreement import Agreement, agreement
 from populace.statistics.anova import Anova, one_way, tukey
+from populace.statistics.contrasts import contrast, marginal_weights
 from populace.statistics.decomposition import Decomposition, decompose
 from populace.statistics.effects import Effect, adjust, difference, p_text
 from populace.statistics.ensembles import Fluctuation, PathDependence, fluctuation, path_dependence
 from populace.statistics.equivalence import Equivalence, equivalence
-from populace.statistics.intervals import Estimate, bootstrap, mean, mean_share, proportion
+from populace.statistics.intervals import Estimate, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
+from populace.statistics.rankings import KruskalWallis, dunn, kendall_w, kruskal_wallis
+from populace.statistics.resampling import bootstrap
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
+from populace.statistics.skill import SkillScale, true_skill, update_skills
 
 __all__ = [
     "Agreement",
@@ -20,17 +24,24 @@ __all__ = [
     "Equivalence",
     "Estimate",
     "Fluctuation",
+    "KruskalWallis",
     "MixedModel",
     "PathDependence",
     "Sensitivity",
+    "SkillScale",
     "adjust",
     "agreement",
     "bootstrap",
+    "contrast",
     "decompose",
     "difference",
+    "dunn",
     "equivalence",
     "fit_mixed_model",
     "fluctuation",
+    "kendall_w",
+    "kruskal_wallis",
+    "marginal_weights",
     "mean",
     "mean_share",
     "one_way",
@@ -42,5 +53,7 @@ __all__ = [
     "replicates_for_width",
     "sobol_indices",
     "sobol_sample",
+    "true_skill",
     "tukey",
+    "update_skills",
 ]

@@ -109,18 +109,18 @@ class ChangeNotifier:
     def _folders(self) -> list[Path]:
         workspace = self._library.workspace
         workspace.runs.mkdir(parents=True, exist_ok=True)
-        watched: set[Path] = set()
+        folders: set[Path] = set()
         for name in self._watched_names():
             if name.startswith("experiments/"):
-                watched |= set(ExperimentFolder.changing_folders(workspace.folder / name))
+                folders |= set(ExperimentFolder.changing_folders(workspace.folder / name))
             else:
-                watched.add(workspace.runs / name)
-        return [each for each in (workspace.runs, workspace.experiments, *sorted(watched)) if each.is_dir()]
+                folders.add(workspace.runs / name)
+        return [each for each in (workspace.runs, workspace.experiments, *sorted(folders)) if each.is_dir()]
 
     def _watched_names(self) -> set[str]:
         """The runs and experiments on open pages, and the runs that are under way."""
-        listened = {name for name, listeners in self._listeners.items() if listeners and name}
-        return listened | set(self._library.under_way())
+        names = {name for name, listeners in self._listeners.items() if listeners and name}
+        return names | set(self._library.under_way())
 
     def _name(self, path: Path) -> str:
         workspace = self._library.workspace.folder.resolve()
@@ -143,8 +143,8 @@ class ChangeNotifier:
 
     def _may_have_changed(self, name: str, since_s: float) -> bool:
         """Whether a run is under way, or was written since a page was begun (seconds since the epoch)."""
-        busy, written = self._state(name)
-        return busy or written > (since_s - _CLOCK_MARGIN_S) * 1e9 or name in self._library.under_way()
+        busy, stamp = self._state(name)
+        return busy or stamp > (since_s - _CLOCK_MARGIN_S) * 1e9 or name in self._library.under_way()
 
     def _state(self, name: str) -> tuple[bool, int]:
         """Whether a process is writing a run or an experiment, and when it was last written, in nanoseconds."""

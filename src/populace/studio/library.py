@@ -82,13 +82,13 @@ class Library:
     def run(self, name: str) -> Run:
         """A run, as it is now; what was read of its steps before is reused."""
         folder = self.folder(name)
-        stamp, known = Manifest.stamp(folder), self._runs.get(name)
-        if known is not None and known[0] == stamp:
-            return known[1]
+        stamp, entry = Manifest.stamp(folder), self._runs.get(name)
+        if entry is not None and entry[0] == stamp:
+            return entry[1]
         manifest = Manifest.read(folder)
-        if known is not None and known[1].manifest.created == manifest.created:
+        if entry is not None and entry[1].manifest.created == manifest.created:
             # Committed steps never change, so only what the manifest says is new.
-            run = known[1]
+            run = entry[1]
             run.record.manifest = manifest
         else:
             run = Run(Journal(folder, manifest))

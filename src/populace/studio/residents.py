@@ -7,7 +7,7 @@ from populace.runs.reader import RunReader
 
 _TIMES = ("wakes", "sleeps")
 """Columns that hold seconds of the day."""
-_NUMBERS = ("home_place", "bed_place", "workplace_place")
+_NUMBERS = ("home_place", "bed_place", "workplace_place", "leisure_place")
 """Columns that hold the numbers of places, whose names are in other columns."""
 
 

@@ -16,24 +16,20 @@ from populace.journal.segments import writing
 
 
 @dataclass(frozen=True)
-class Report:
-    """The report of an experiment or a run, for a reader who did not take part.
-
-    The same results give the same text, byte for byte.
+class ReportDocument:
+    """A report for a reader who did not take part. The same results give the same text, byte for byte.
 
     Attributes:
-        name: The name of the experiment or run.
+        name: The name of what it reports.
         lead: What comes first.
         summary: The findings in short.
         body: The rest.
-        card: The validity card.
     """
 
     name: str
     lead: tuple[Block, ...]
     summary: tuple[Block, ...]
     body: tuple[Block, ...]
-    card: ValidityCard
 
     @property
     def stem(self) -> str:
@@ -66,6 +62,17 @@ class Report:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
         return [folder / name for name in files]
+
+
+@dataclass(frozen=True)
+class Report(ReportDocument):
+    """The report of an experiment or a run.
+
+    Attributes:
+        card: The validity card.
+    """
+
+    card: ValidityCard
 
 
 @functools.cache

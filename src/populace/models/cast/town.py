@@ -1,6 +1,7 @@
 """How scripted residents of a town behave: they plan a day, greet each other, talk, and pass news on."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from populace.models.cast.scene import Scene, data, first_name
@@ -9,8 +10,8 @@ _MEMORY = re.compile(r"^- (.+)$", re.MULTILINE)
 _IN_MIND = re.compile(r"What comes to your mind:\n(?P<memories>(?:- .*\n)*)")
 _TOLD = re.compile(r'^(?P<teller>.+?) told me: "(?P<words>.*)"$', re.DOTALL)
 _EVERYDAY = re.compile(r"^(?:I saw |I talked with |My plan for |It seems to me )")
-_GIVING = re.compile(r"\bI am (giving|having|holding|planning|organising)\b")
-_ASIDE = re.compile(r"\s*I want many people to come.*$", re.DOTALL)
+_GIVING = re.compile(r"\bI (?:am (?=giving|having|holding|planning|organising)|want (?=to give|to stand))")
+_OWN = re.compile(r"^You (?=am|are|want)")
 _EVENT = re.compile(
     r"\bon (?P<day>\d{1,2}) (?P<month>[A-Z][a-z]+)(?:,? (?:from|at) (?P<hour>\d{1,2}):(?P<minute>\d\d))?"
 )
@@ -37,7 +38,7 @@ def conversation_line(scene: Scene) -> dict[str, str]:
     if utterances and not utterances[-1].startswith("I: ") and _news_in(utterances[-1]):
         text = scene.pick(lines["known"] if own_news else lines["received"], "received")
     elif own_news and not heard and _is_untold(scene, name):
-        opening = "" if "I am " in own_news else scene.pick(lines["news"], "news")
+        opening = "" if _GIVING.search(own_news) else scene.pick(lines["news"], "news")
         news = opening.format(news=own_news, name=name) if opening else own_news
         text = f"{news} {scene.pick(lines['invitations'], 'invitation')}" if _is_event(own_news) else news
     elif turn == 0:
@@ -73,11 +74,15 @@ def news_in_mind(scene: Scene) -> str:
     candidates = [memory for memory in _memories(scene) if not _EVERYDAY.match(memory)]
     for memory in candidates:
         match = _TOLD.match(memory)
-        core = _news_in(match["words"]) if match else _ASIDE.sub("", memory)
+        core = _news_in(match["words"]) if match else _OWN.sub("I ", memory).replace("I are ", "I am ")
         if core and not _is_over(scene, core):
-            return _GIVING.sub(rf"{match['teller']} is \1", core) if match else core
+            return _GIVING.sub(_in_third_person(match["teller"]), core) if match else core
     heard = [line for line in announced.split("\n") if line and not re.match(r"It is \d|You (?:are|talk) ", line)]
     return heard[-1] if heard else ""
+
+
+def _in_third_person(teller: str) -> Callable[[re.Match[str]], str]:
+    return lambda match: f"{teller} {'wants ' if 'want' in match[0] else 'is '}"
 
 
 def plan(scene: Scene, schema: dict[str, Any]) -> list[dict[str, str]]:
@@ -122,7 +127,7 @@ def _planned_event(scene: Scene, places: list[str], date: str | None) -> tuple[i
             place = next((place for place in places if place in memory and place not in ("home", "work")), None)
             is_going = " told me: " not in memory or scene.taste("goes out") < 0.7
             if place is not None and is_going:
-                is_own = "I am giving" in memory and " told me: " not in memory
+                is_own = memory.startswith("You want to give") and " told me: " not in memory
                 what = "receive the guests of my party" if is_own else "go to the party"
                 return int(match["hour"]) * 60 + int(match["minute"]), place, what if "party" in memory else "be there"
     return None

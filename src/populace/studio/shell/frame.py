@@ -5,13 +5,14 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from nicegui import background_tasks, context, ui
 from nicegui.language import Language
 
-from populace.base.errors import PopulaceError, UsageError
+from populace.base.errors import PopulaceError
 from populace.studio.changes import PAGE_TIMEOUT_S
+from populace.studio.shell.addresses import run_address
 from populace.studio.shell.loading import PageClosed
 from populace.studio.shell.text import display_text, prose
 
@@ -31,8 +32,6 @@ _FILES = (
 )
 _LANGUAGE: Language = "en-GB"
 """The language of all pages, which screen readers and hyphenation need to know."""
-_MAX_DIGITS = 12
-"""The most digits of a number in an address: more than any step or page has, and small enough for every library."""
 _THEME_COOKIE = "populace-light"
 _THEMES = {"light": False, "dark": True, "auto": None}
 _THEME_ICONS = {"light": "light_mode", "dark": "dark_mode", "auto": "brightness_auto"}
@@ -227,38 +226,6 @@ def figure(value: str, name: str, *, note: str = "") -> ui.label:
         if note:
             ui.label(note).classes("soft small")
     return label
-
-
-def page_address(*path: object, **query: object) -> str:
-    """The address of a page by the parts of its path; parts of the query that are None or empty are left out.
-
-    Example:
-        >>> page_address("run", "a/b", "person", 3, step=2, tab=None)
-        '/run/a%2Fb/person/3?step=2'
-    """
-    address = "/" + "/".join(quote(str(part), safe="") for part in path)
-    parts = {name: value for name, value in query.items() if value not in (None, "")}
-    return f"{address}?{urlencode(parts)}" if parts else address
-
-
-def run_address(name: str, *more: object, **query: object) -> str:
-    """The address of a run, or of a page below it."""
-    return page_address("run", name, *more, **query)
-
-
-def parse_number(text: str, name: str) -> int | None:
-    """A whole number from the query of an address; None where it is empty.
-
-    Example:
-        >>> parse_number("12", "step")
-        12
-    """
-    text = text.strip()
-    if text and not (text.isascii() and text.isdecimal()):
-        raise UsageError(f"the {name} in this address is {text[:40]!r}, which is not a number.")
-    if len(text.lstrip("0")) > _MAX_DIGITS:
-        raise UsageError(f"the {name} in this address has {len(text)} digits, which is too large a number.")
-    return int(text) if text else None
 
 
 def run_link(name: str) -> ui.link:

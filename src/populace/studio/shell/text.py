@@ -1,5 +1,7 @@
 """Text from models, users and files on a page: always text, never markup."""
 
+from datetime import datetime
+
 from nicegui import ui
 
 from populace.base.foreign import for_terminal
@@ -22,6 +24,20 @@ def display_text(text: object, limit: int = CUT_LENGTH) -> str:
     whole = str(text)
     cut = for_terminal(whole[:limit])
     return cut if len(whole) <= limit else f"{cut}… ({len(whole) - limit:,} more characters)"
+
+
+def date_text(iso: str) -> str:
+    """A time of the wall clock, by the zone of this machine, as `16 Nov 2026, 01:33`.
+
+    Example:
+        >>> date_text("soon")
+        'at an unknown time'
+    """
+    try:
+        time = datetime.fromisoformat(iso).astimezone()
+    except ValueError:
+        return "at an unknown time"
+    return f"{time.day} {time:%b %Y, %H:%M}"
 
 
 def prose(text: object, limit: int = CUT_LENGTH, *, fixed: bool = False) -> ui.column:

@@ -133,6 +133,9 @@ def bar_chart(title: str, table: pl.DataFrame, x: str, ys: Sequence[str], *, uni
 def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "") -> dict[str, Any]:
     """The options of `bar_chart`."""
     names = [display_text(each, 40) for each in table[x].to_list()] if table.height else []
+    # Names that do not fit side by side stand at a slant; of many, ECharts shows those that fit.
+    slanted = {"rotate": 40, "interval": 0, "hideOverlap": False, "width": 110, "overflow": "truncate"}
+    labels: dict[str, Any] = slanted if 16 >= len(names) > 4 else {}
     series: list[dict[str, Any]] = []
     for index, y in enumerate(ys):
         look = {"itemStyle": {"color": COLOURS[index % len(COLOURS)]}, "animation": False, "barMaxWidth": 48}
@@ -140,7 +143,7 @@ def bar_options(table: pl.DataFrame, x: str, ys: Sequence[str], *, unit: str = "
         series.append({"type": "bar", "name": display_text(y, 60), "data": values, **look})
     return {
         "grid": {"left": 8, "right": 18, "top": 34 if len(ys) > 1 else 24, "bottom": 8, "containLabel": True},
-        "xAxis": {"type": "category", "data": names, **_AXIS},
+        "xAxis": {"type": "category", "data": names, **_AXIS, "axisLabel": _AXIS["axisLabel"] | labels},
         "yAxis": {"type": "value", "name": unit, **_AXIS},
         "legend": {"show": len(ys) > 1, "top": 0, "type": "scroll"},
         "tooltip": {"trigger": "item"},

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from nicegui import ui
 
 from populace.studio.jobs import CommandError, CommandJob, command
-from populace.studio.shell.frame import error_card, run_address, test_id
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import error_card, test_id
 from populace.studio.shell.text import display_text
 
 _POLLS_A_SECOND = 4

@@ -5,6 +5,7 @@ from populace.worlds.town.people_generator import generate_relations, generate_r
 from populace.worlds.town.perception import SightPairs
 from populace.worlds.town.presence import NoticedObjects, Presence, Whereabouts
 from populace.worlds.town.residents import read_relations, read_residents, read_routines, settle_newcomers
+from populace.worlds.town.toml_table import TomlFile
 from populace.worlds.town.town import Town
 from populace.worlds.town.town_map import building_labels, building_rectangles, render_map, street_lines
 
@@ -13,6 +14,7 @@ __all__ = [
     "Objects",
     "Presence",
     "SightPairs",
+    "TomlFile",
     "Town",
     "Whereabouts",
     "building_labels",

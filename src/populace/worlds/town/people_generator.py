@@ -230,17 +230,17 @@ def _quarters(hours: Floats) -> Ints:
 
 def _resident_columns() -> list[str | pl.Expr]:
     day = pl.when(pl.col("workplace").is_null()).then(
-        pl.format("10:00 is about the house ({}); ", "home")
-    ).otherwise(pl.format("08:30 is at work or school ({}); ", "workplace"))  # fmt: skip
-    routine = day + pl.format("17:30 spends some time out ({}); 19:00 is at home ({})", "leisure", "home")
+        pl.format("10:00 being about the house ({}); ", "home")
+    ).otherwise(pl.format("08:30 working or learning ({}); ", "workplace"))  # fmt: skip
+    routine = day + pl.format("17:30 spending some time out ({}); 19:00 being at home ({})", "leisure", "home")
     company = (
         pl.when(pl.col("others") == 0).then(pl.lit("alone"))
         .when(pl.col("others") == 1).then(pl.lit("with one other person"))
         .otherwise(pl.format("with {} others", "others"))
     )  # fmt: skip
     story = pl.format(
-        "{}, {}, has lived here for {} years, at {} {}. People who know {} say: {}.",
-        "name", "age", "years", "home", company, "name", "traits",
+        "You have lived here for {} years, at {} {}. People who know you say: {}.",
+        "years", "home", company, "traits",
     )  # fmt: skip
     plain = "id name sex age role occupation home workplace home_place bed_place workplace_place leisure_place traits"
     return [*plain.split(), story.alias("backstory"), "wakes", "sleeps", routine.alias("routine")]
@@ -303,9 +303,9 @@ def ordinary_routines(people: People) -> pl.DataFrame:
     """The routines of generated people, a table like that of `read_routines`: work, leisure, the evening at home."""
     frame = people.frame.with_columns(pl.col("workplace_place").fill_null(pl.col("home_place")))
     parts = [
-        (9 * 3600, "workplace_place", "works"),
-        (16 * 3600, "leisure_place", "spends free time"),
-        (19 * 3600, "home_place", "has supper and a quiet evening"),
+        (9 * 3600, "workplace_place", "working"),
+        (16 * 3600, "leisure_place", "spending free time"),
+        (19 * 3600, "home_place", "having supper and a quiet evening"),
     ]
     return pl.concat(
         frame.select(

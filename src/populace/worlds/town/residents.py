@@ -10,7 +10,7 @@ import polars as pl
 from populace.base.errors import UnknownNameError, WorldError
 from populace.base.formatting import time_of_day
 from populace.people import People
-from populace.worlds.town.toml_table import TomlTable, array_of_tables, load_toml
+from populace.worlds.town.toml_table import TomlFile, TomlTable, array_of_tables
 from populace.worlds.town.town import SALLOW_FERRY, Town
 
 _RESIDENT = (
@@ -20,7 +20,7 @@ _RELATION = ("between", "relation", "closeness")
 _ROUTINE = {"person": pl.Int64, "time": pl.Int64, "place": pl.Int64, "address": pl.String, "what": pl.String}
 
 
-def read_residents(town: Town, path: str | Path | None = None) -> People:
+def read_residents(town: Town, path: str | Path | TomlFile | None = None) -> People:
     """The people of a residents file.
 
     They are numbered from 0 in the order of the file. Columns: `name`, `age`, `occupation`, `home`, `workplace`
@@ -56,13 +56,18 @@ def read_residents(town: Town, path: str | Path | None = None) -> People:
                 "wakes": [entry.time("wakes") for entry in entries],
                 "sleeps": [entry.time("sleeps") for entry in entries],
                 "routine": [
-                    "; ".join(f"{time_of_day(time)} {what} ({town.address(place)})" for time, place, what in day)
+                    "; ".join(f"{time_of_day(time)} {what} ({_building(town, place)})" for time, place, what in day)
                     for day in days
                 ],
             },
             schema_overrides={"workplace": pl.String, "workplace_place": pl.Int64},
         )
     )
+
+
+def _building(town: Town, place: int) -> str:
+    """The building of a place, as people call it."""
+    return town.address(int(town.places.building[place]))
 
 
 _NEWCOMER = {
@@ -103,7 +108,7 @@ def settle_newcomers(people: People, town: Town) -> None:
         home = int(homes[np.argmin(crowd[homes])]) if row["home"] is None else _home(town, row["name"], row["home"])
         crowd[int(town.places.building[home])] += 1
         work = None if row["workplace"] is None else town.place(row["workplace"])
-        story = f"{row['name']} has just moved to {town.name}."
+        story = f"You have just moved to {town.name}."
         known = {"home": town.address(home), "home_place": home, "bed_place": home, "workplace_place": work}
         known |= {"backstory": story} | {name: value for name, value in _NEWCOMER.items() if name in frame.columns}
         rows.append({name: value if row.get(name) is None else row[name] for name, value in known.items()})
@@ -123,7 +128,7 @@ def _home(town: Town, name: str, address: str) -> int:
     return place
 
 
-def read_routines(town: Town, path: str | Path | None = None) -> pl.DataFrame:
+def read_routines(town: Town, path: str | Path | TomlFile | None = None) -> pl.DataFrame:
     """What the residents do on an ordinary day: person, time in seconds of the day, place, address, what.
 
     Example:
@@ -139,7 +144,7 @@ def read_routines(town: Town, path: str | Path | None = None) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_ROUTINE, orient="row")
 
 
-def read_relations(town: Town, path: str | Path | None = None) -> pl.DataFrame:
+def read_relations(town: Town, path: str | Path | TomlFile | None = None) -> pl.DataFrame:
     """Who knows whom: `a`, `b` (ids of residents), `relation`, `closeness` from 0 to 1; each pair once.
 
     Example:
@@ -147,10 +152,11 @@ def read_relations(town: Town, path: str | Path | None = None) -> pl.DataFrame:
         >>> 0.15 < ties.height / (25 * 24 / 2) < 0.25
         True
     """
-    file, entries = _entries(path)
+    document, entries = _entries(path)
+    file, values = document.name, document.tables()
     ids = {entry.text("name"): person for person, entry in enumerate(entries)}
     rows: dict[tuple[int, int], tuple[int, int, str, float]] = {}
-    for entry in array_of_tables(file, load_toml(_path(path)), "relation", _RELATION):
+    for entry in array_of_tables(file, values, "relation", _RELATION):
         names = entry.texts("between")
         if len(names) != 2:
             raise entry.error(f"it is between {len(names)} people.", 'Write between = ["…", "…"], two names.')
@@ -170,14 +176,12 @@ def read_relations(town: Town, path: str | Path | None = None) -> pl.DataFrame:
     return pl.DataFrame(list(rows.values()), schema=schema, orient="row")
 
 
-def _path(path: str | Path | None) -> Path:
-    return SALLOW_FERRY.with_name(f"{SALLOW_FERRY.stem}_residents.toml") if path is None else Path(path)
-
-
-def _entries(path: str | Path | None) -> tuple[str, list[TomlTable]]:
-    path = _path(path)
-    values, file = load_toml(path, ("resident", "relation")), path.name
-    entries = array_of_tables(file, values, "resident", _RESIDENT)
+def _entries(source: str | Path | TomlFile | None) -> tuple[TomlFile, list[TomlTable]]:
+    if source is None:
+        source = SALLOW_FERRY.with_name(f"{SALLOW_FERRY.stem}_residents.toml")
+    document = source if isinstance(source, TomlFile) else TomlFile.read(source)
+    file = document.name
+    entries = array_of_tables(file, document.tables(("resident", "relation")), "resident", _RESIDENT)
     if not entries:
         raise WorldError(f"{file}: nobody lives there.", "Add a [[resident]].")
     name, count = Counter(entry.text("name") for entry in entries).most_common(1)[0]
@@ -186,7 +190,7 @@ def _entries(path: str | Path | None) -> tuple[str, list[TomlTable]]:
             f"{file}: {count} residents are named {name!r}.",
             "Give each a name of their own, a second first name perhaps.",
         )
-    return file, entries
+    return document, entries
 
 
 def _places(town: Town, entry: TomlTable) -> tuple[int, int, int | None]:

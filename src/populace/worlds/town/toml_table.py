@@ -1,11 +1,15 @@
 """The tables of a TOML file written by hand: every value is checked, and an error names the file and the table."""
 
+import functools
+import hashlib
 import math
 import re
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
+
+import pydantic
 
 from populace.base.documents import DocumentError, read_text
 from populace.base.errors import UnknownNameError, WorldError
@@ -15,22 +19,68 @@ _MAX_BYTES = 20_000_000
 _TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 
 
-def load_toml(path: Path, tables: Collection[str] | None = None) -> dict[str, Any]:
-    """The content of a TOML file; with `tables`, another table at the top is an error."""
+class TomlFile(pydantic.BaseModel):
+    """The text of a TOML file, read once: a run that has it among its parameters repeats without the file.
+
+    It is made from the name of a file, or from its fields.
+
+    Attributes:
+        name: The name of the file, for errors.
+        text: Its content.
+
+    Example:
+        >>> TomlFile(name="map.toml", text="[town]").digest[:8]
+        '45bf1201'
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+    metavar: ClassVar[str] = "FILE"
+
+    name: str
+    text: str
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _open(cls, value: Any) -> Any:
+        return {"name": Path(value).name, "text": _read(Path(value))} if isinstance(value, (str, Path)) else value
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """The text of a file."""
+        return cls.model_validate(str(path))
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the text, which says whether two files are the same."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def tables(self, known: Collection[str] | None = None) -> dict[str, Any]:
+        """The content; with `known`, another table at the top is an error."""
+        try:
+            values = _parse(self.text)
+        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+            raise WorldError(f"{self.name} is not valid TOML: {error}.", "Mend that line.") from error
+        for key in values:
+            if known is not None and key not in known:
+                raise UnknownNameError(f"table in {self.name}", key, known)
+        return values
+
+
+@functools.lru_cache(maxsize=8)
+def _parse(text: str) -> dict[str, Any]:
+    # Three readers want the same file, and every run of a study wants it again; nobody changes what they get.
+    return tomllib.loads(text)
+
+
+def _read(path: Path) -> str:
     if not path.is_file():
         raise WorldError(f"there is no file {path}.", "Check the path.")
     try:
-        values = tomllib.loads(read_text(path, most=_MAX_BYTES))
+        return read_text(path, most=_MAX_BYTES)
     except DocumentError as error:
         raise WorldError(f"{path} cannot be read: {error}.", "Save it as UTF-8 text.") from error
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise WorldError(f"{path} is not valid TOML: {error}.", "Mend that line.") from error
     except OSError as error:
         raise WorldError(f"{path} could not be read: {error}.") from error
-    for key in values:
-        if tables is not None and key not in tables:
-            raise UnknownNameError(f"table in {path.name}", key, tables)
-    return values
 
 
 class TomlTable:

@@ -13,6 +13,7 @@ from populace.base.errors import UnknownNameError, WorldError
 from populace.worlds.town.places import BUILDING, DAY, LEVELS, OBJECT, TOWN, Places
 from populace.worlds.town.spots import Bools, Floats, Ints, Spots
 from populace.worlds.town.streets import Ways
+from populace.worlds.town.toml_table import TomlFile
 
 PACE = 80.0
 """Metres a minute, an unhurried walk."""
@@ -46,11 +47,11 @@ class Town:
         self.name, self.places, self.ways, self.doors, self.pace = name, places, ways, doors, pace
 
     @classmethod
-    def read(cls, path: str | Path) -> Town:
+    def read(cls, path: str | Path | TomlFile) -> Town:
         """A town from a map in TOML; `docs/concepts/town.md` describes the format."""
         from populace.worlds.town.town_file import read_town
 
-        return read_town(Path(path))
+        return read_town(path)
 
     @classmethod
     def sallow_ferry(cls) -> Town:

@@ -12,7 +12,7 @@ from populace.base.errors import UnknownNameError, WorldError
 from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places
 from populace.worlds.town.spots import Floats, Ints, Spots
 from populace.worlds.town.streets import StraightWays, Streets, Ways, streets_from_lines
-from populace.worlds.town.toml_table import TomlTable, array_of_tables, load_toml
+from populace.worlds.town.toml_table import TomlFile, TomlTable, array_of_tables
 from populace.worlds.town.town import PACE, Town
 
 KINDS = (
@@ -61,11 +61,12 @@ class _Rows:
         return Places(**columns | {"outdoors": np.array(columns["outdoors"], dtype=bool)})
 
 
-def read_town(path: Path) -> Town:
+def read_town(source: str | Path | TomlFile) -> Town:
     """A town from the file of its map, once all of it is checked."""
-    values, file = load_toml(path, ("town", "street", "building")), path.name
+    document = source if isinstance(source, TomlFile) else TomlFile.read(source)
+    values, file = document.tables(("town", "street", "building")), document.name
     about = TomlTable(file, "[town]", values.get("town", {}), _TOWN)
-    name = about.text("name", path.stem.replace("_", " ").title())
+    name = about.text("name", Path(file).stem.replace("_", " ").title())
     kinds = (*KINDS, *about.texts("kinds", []))
     buildings = array_of_tables(file, values, "building", _BUILDING)
     if not buildings:

@@ -11,7 +11,7 @@ from populace.base.errors import WorldError
 from populace.worlds.town.places import BUILDING, DAY, OBJECT, ROOM, TOWN, Places
 from populace.worlds.town.spots import Floats, Ints, Spots
 from populace.worlds.town.streets import Streets
-from populace.worlds.town.toml_table import load_toml
+from populace.worlds.town.toml_table import TomlFile
 from populace.worlds.town.town import Town
 
 HOUSEHOLDS = (0.30, 0.34, 0.16, 0.14, 0.06)
@@ -20,7 +20,7 @@ BLOCK, PLOTS_A_SIDE, SETBACK = 150.0, 7, 14.0
 """Metres between junctions; plots on each side of a section; metres from the middle of the street to a building."""
 WORKING = 0.55
 """Posts for each resident; somewhat more than there are workers."""
-GENERATED = load_toml(Path(__file__).with_name("generated_town.toml"))
+GENERATED = TomlFile.read(Path(__file__).with_name("generated_town.toml")).tables()
 """Words and kinds of which generated towns and their residents are made."""
 TREES = GENERATED["trees"].split()
 EASTWARD, NORTHWARD = ("Street", "Way", "Walk"), ("Lane", "Row", "Rise")

@@ -9,7 +9,8 @@ from populace.runs.clock import step_time
 from populace.runs.compare import DecisionDifference
 from populace.runs.reader import RunReader
 from populace.runs.side_by_side import RunDifference, line_diff
-from populace.studio.shell.frame import run_address, run_link, test_id
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import run_link, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.elements import grid, note
 

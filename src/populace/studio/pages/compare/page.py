@@ -13,18 +13,8 @@ from populace.runs.reader import RunReader
 from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.compare.differences import show_differences
-from populace.studio.shell.frame import (
-    Page,
-    after_load,
-    chip,
-    empty_state,
-    frame,
-    page_at,
-    parse_number,
-    run_link,
-    section,
-    test_id,
-)
+from populace.studio.shell.addresses import parse_number
+from populace.studio.shell.frame import Page, after_load, chip, empty_state, frame, page_at, run_link, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
@@ -179,14 +169,14 @@ class _ComparePage:
         icon_button("close", f"Take {display_text(name, 60)} away", partial(_open, names), f"remove-{name}")
 
     def _add_field(self) -> None:
-        offered = [name for name in self.studio.library.names()[:_MAX_OFFERED] if name not in self.names]
+        offers = [name for name in self.studio.library.names()[:_MAX_OFFERED] if name not in self.names]
 
         def add(event: events.ValueChangeEventArguments[str | None]) -> None:
             if event.value:
                 _open([*self.names, event.value])
 
-        if offered:
-            select = ui.select(offered, label="Add a run", with_input=True, on_change=add)
+        if offers:
+            select = ui.select(offers, label="Add a run", with_input=True, on_change=add)
             outline(select, "add-run", "w-full max-w-md")
         elif not self.names:
             empty_state("There are no runs yet.", "New run", "/new")

@@ -22,16 +22,8 @@ from populace.studio.pages.decision.panels import (
     show_situation,
 )
 from populace.studio.pages.person.page import STYLE
-from populace.studio.shell.frame import (
-    empty_state,
-    error_card,
-    frame,
-    page_at,
-    parse_number,
-    run_address,
-    section,
-    test_id,
-)
+from populace.studio.shell.addresses import parse_number, run_address
+from populace.studio.shell.frame import empty_state, error_card, frame, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio

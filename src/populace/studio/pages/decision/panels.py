@@ -34,7 +34,7 @@ def show_answer(details: DecisionDetails, clock: str) -> None:
         if fields is not None:
             fact_list(fields)
         kind = decision.question.get("kind", "question")
-        note(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, at {decision.path}")
+        note(f"{kind}, counted under “{display_text(decision.purpose, 60)}”, path {decision.path}")
 
 
 def show_value(decision: Decision) -> ui.column:

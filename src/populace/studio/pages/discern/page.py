@@ -21,7 +21,8 @@ from populace.studio.pages.discern.data import (
     study_summaries,
 )
 from populace.studio.pages.forum.post import STYLE
-from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_address, page_at, section, test_id
+from populace.studio.shell.addresses import page_address
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
@@ -46,7 +47,7 @@ _COLUMNS = {
     "raters": "raters",
     "answers": "answers",
     "error": "taken for real though generated",
-    "interval": "95 % interval (Wilson)",
+    "interval": "95 % interval (mid-P)",
     "published": "published (people)",
 }
 
@@ -91,8 +92,8 @@ async def _show_form(studio: Studio) -> None:
             empty_state(text, "Run a forum", "/new?scenario=forum")
             return
         name = outline(ui.input("Name of the study"), "study-name")
-        chosen = ui.select(runs, label="Runs that generated conversations", multiple=True, value=runs[:1])
-        outline(chosen, "study-runs").props("use-chips")
+        sources = ui.select(runs, label="Runs that generated conversations", multiple=True, value=runs[:1])
+        outline(sources, "study-runs").props("use-chips")
         real = ui.select(files, label="File of real threads in the workspace", value=files[0] if files else None)
         outline(real, "study-real")
         note("JSONL with one thread a line, or CSV with one post a row; a Reddit dump is two files.")
@@ -106,7 +107,7 @@ async def _show_form(studio: Studio) -> None:
         def arguments() -> tuple[str, ...]:
             return study_arguments(
                 (name.value or "").strip() or "NAME",
-                chosen.value or [],
+                sources.value or [],
                 real.value or "",
                 comments=comments.value or "",
                 community=(community.value or "").strip(),
@@ -128,7 +129,7 @@ async def _show_form(studio: Studio) -> None:
                 study = await studio.jobs.call(*arguments())
             ui.navigate.to(page_address("discern", study["study"]))
 
-        for field in (name, chosen, real, comments, community, most):
+        for field in (name, sources, real, comments, community, most):
             field.on_value_change(show_command)
         show_command()
         button = action("Make the study", make, "study-make")

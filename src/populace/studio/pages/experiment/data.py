@@ -71,9 +71,9 @@ class ResultTable:
 
 def open_results(workspace: Workspace, name: str) -> Results:
     """An experiment by its whole name; nothing outside the workspace can be named."""
-    known = experiment_names(workspace)
-    if name not in known:
-        guess = nearest(name, known)
+    names = experiment_names(workspace)
+    if name not in names:
+        guess = nearest(name, names)
         raise RunNotFoundError(
             f"there is no experiment {name!r} in {workspace.experiments}.",
             (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",

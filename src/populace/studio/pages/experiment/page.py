@@ -15,7 +15,8 @@ from populace.studio.pages.experiment.findings import (
     show_validity,
 )
 from populace.studio.pages.experiment.state_panel import StatePanel
-from populace.studio.shell.frame import Page, frame, page_address, page_at, section, test_id
+from populace.studio.shell.addresses import page_address
+from populace.studio.shell.frame import Page, frame, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio

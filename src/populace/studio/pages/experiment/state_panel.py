@@ -4,7 +4,7 @@ from nicegui import ui
 
 from populace.studio.pages.experiment.data import ExperimentOverview
 from populace.studio.shell.frame import chip, figure, section, test_id
-from populace.studio.shell.text import prose
+from populace.studio.shell.text import date_text, prose
 from populace.studio.widgets.elements import set_spoken_value
 from populace.studio.widgets.part_list import PartList
 
@@ -44,6 +44,6 @@ class StatePanel:
             pairs = "replicate by replicate, as they share their seeds" if overview.paired else "as independent groups"
             self._notes.note(
                 f"{overview.scenario} · {overview.design} design · arms are compared {pairs} · it ends "
-                f"{overview.stop} · kept of its runs: {overview.keep} · begun {overview.created}",
+                f"{overview.stop} · kept of its runs: {overview.keep} · begun {date_text(overview.created)}",
                 800,
             )

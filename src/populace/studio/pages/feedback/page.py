@@ -14,17 +14,8 @@ from populace.feedback.sources import read_sources
 from populace.studio.jobs import command
 from populace.studio.pages.feedback.rating import RatingPanel
 from populace.studio.pages.feedback.rating_session import RatingSession
-from populace.studio.shell.frame import (
-    Page,
-    empty_state,
-    frame,
-    notify_errors,
-    page_address,
-    page_at,
-    parse_number,
-    section,
-    test_id,
-)
+from populace.studio.shell.addresses import page_address, parse_number
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note, outline, plain_table
@@ -88,16 +79,16 @@ def _show_rater_form(queue: str, seed: int) -> None:
 class _QueueForm:
     def __init__(self, studio: Studio, page: Page, names: list[str], kind: str, seed: int) -> None:
         self.studio, self.page = studio, page
-        offered = [*studio.library.names()[:_MAX_OFFERED], *experiment_names(studio.workspace)]
+        offers = [*studio.library.names()[:_MAX_OFFERED], *experiment_names(studio.workspace)]
         with section("Judge answers", note="blind: neither run, arm nor model is shown while judging"):
-            if not offered:
+            if not offers:
                 empty_state("There are no runs whose answers could be judged.", "New run", "/new")
                 return
-            unknown = [name for name in names if name not in offered]
+            unknown = [name for name in names if name not in offers]
             if unknown:
                 note(f"Not here any more: {', '.join(unknown)}.", 400, classes="", colour="bad")
-            label, known = "Runs, and experiments that keep their runs", [name for name in names if name in offered]
-            self.runs = ui.select(offered, label=label, multiple=True, with_input=True, value=known)
+            label, selection = "Runs, and experiments that keep their runs", [name for name in names if name in offers]
+            self.runs = ui.select(offers, label=label, multiple=True, with_input=True, value=selection)
             outline(self.runs, "runs").props("use-chips")
             with ui.row().classes("w-full items-center gap-4"):
                 self.kind = ui.toggle({"decision": "Decisions", "utterance": "Utterances"}, value=kind)

@@ -7,7 +7,8 @@ from nicegui import context, events, ui
 
 from populace.feedback import Item
 from populace.studio.pages.feedback.rating_session import RatingSession
-from populace.studio.shell.frame import Page, empty_state, notify_errors, page_address, section, test_id
+from populace.studio.shell.addresses import page_address
+from populace.studio.shell.frame import Page, empty_state, notify_errors, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.elements import action, grid, icon_button, note, refill

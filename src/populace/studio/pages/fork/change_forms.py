@@ -121,8 +121,10 @@ def _add(point: ForkPoint) -> FormReader:
         field(count, None, lambda _, text: texts.__setitem__("\0count", text), name="add-count")
 
     def read(people: People) -> dict[str, Any]:
-        known = {each.name: each for each in columns}
-        row = {name: column_value(known[name], text) for name, text in texts.items() if name in known and text.strip()}
+        by_name = {each.name: each for each in columns}
+        row = {
+            name: column_value(by_name[name], text) for name, text in texts.items() if name in by_name and text.strip()
+        }
         if not row:
             raise InterventionError("The new person has no columns.", "Fill in at least one.")
         number = parse_value(count, texts.get("\0count", "1"))

@@ -177,11 +177,11 @@ class _Trial:
         """Nothing to try: whether the world has such a thing, the command finds out."""
 
     def change(self, parameters: Mapping[str, Any]) -> None:
-        known = {each.name: each for each in self.parameters}
+        by_name = {each.name: each for each in self.parameters}
         for name, value in parameters.items():
-            if name not in known:
-                raise UnknownNameError("parameter", name, known)
-            error = input_error(known[name], format_value(value))
+            if name not in by_name:
+                raise UnknownNameError("parameter", name, by_name)
+            error = input_error(by_name[name], format_value(value))
             if error:
                 raise InterventionError(f"{name}: {error}.")
 

@@ -10,6 +10,7 @@ from populace.studio.jobs import command
 from populace.studio.metrics import metric_text
 from populace.studio.pages.fork.change_forms import KINDS, FormReader, change_form
 from populace.studio.pages.fork.data import SETTINGS, Fork, ForkPoint, check_changes, fork_point
+from populace.studio.shell.addresses import page_address, parse_number, run_address
 from populace.studio.shell.frame import (
     Page,
     after_load,
@@ -17,10 +18,7 @@ from populace.studio.shell.frame import (
     figure,
     frame,
     notify_errors,
-    page_address,
     page_at,
-    parse_number,
-    run_address,
     section,
     test_id,
 )

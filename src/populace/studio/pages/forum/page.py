@@ -25,7 +25,8 @@ from populace.studio.pages.forum.panels import (
 from populace.studio.pages.forum.post import STYLE, PostContext, post_card, start_time, tag, votes
 from populace.studio.pages.whatif.data import continuation_counts, continuations, fork_manifests
 from populace.studio.pages.whatif.dialog import ContinuationDialog
-from populace.studio.shell.frame import Page, empty_state, frame, page_at, parse_number, run_address, test_id
+from populace.studio.shell.addresses import parse_number, run_address
+from populace.studio.shell.frame import Page, empty_state, frame, page_at, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
@@ -91,7 +92,7 @@ class _ForumPage:
         self.context = PostContext(name, start_time(studio.library.run(name)), query.lasting())
         self.view: ForumView
         self.last_step: list[int] | None = None
-        self.threads_shown, self.posts_shown = _THREADS, _POSTS
+        self.thread_count, self.post_count = _THREADS, _POSTS
         self.parts = ChangingParts()
 
     async def build(self) -> None:
@@ -173,13 +174,13 @@ class _ForumPage:
         """What the main part shows: where it is the same, the part is not drawn again."""
         query, view = self.query, self.view
         address = (query.member, query.thread, query.sort, query.search, query.flagged, dict(self.context.query))
-        shown = (self.threads_shown, self.posts_shown, dict(self.context.continuations))
+        extent = (self.thread_count, self.post_count, dict(self.context.continuations))
         if query.member:
-            return address, shown, view.member(query.member).wrote.rows()
+            return address, extent, view.member(query.member).wrote.rows()
         if query.thread is not None:
-            return address, shown, view.thread(query.thread)
+            return address, extent, view.thread(query.thread)
         state = view.run.manifest.status.state
-        return address, shown, state, view.threads(query.sort, search=query.search, flagged=query.flagged).rows()
+        return address, extent, state, view.threads(query.sort, search=query.search, flagged=query.flagged).rows()
 
     def _show_main(self) -> None:
         if self.query.member:
@@ -204,9 +205,9 @@ class _ForumPage:
         with ui.column().classes("panel gap-0"):
             if not threads.height:
                 self._show_empty_state()
-            for row in threads.head(self.threads_shown).iter_rows(named=True):
+            for row in threads.head(self.thread_count).iter_rows(named=True):
                 self._show_row(row)
-            rest = threads.height - self.threads_shown
+            rest = threads.height - self.thread_count
             if rest > 0:
                 action(f"Show more ({rest})", self._show_more, look="flat")
 
@@ -246,20 +247,21 @@ class _ForumPage:
             if first.title and not first.covered:
                 heading(first.title, classes="page-title")
             with ui.row().classes("items-center gap-2 small soft"):
-                ui.label(f"{facts['replies']} replies · {facts['people']} people")
+                replies = count_text(facts["replies"], "reply", "replies")
+                ui.label(f"{replies} · {count_text(facts['people'], 'person', 'people')}")
                 if any(act.power == "lock" for each in thread for act in each.marks):
                     tag("locked", "warn")
                 for name in ("removed", "flagged"):
                     if facts[name]:
                         tag(f"{facts[name]} {name}", "bad")
-            for each in thread[: self.posts_shown]:
+            for each in thread[: self.post_count]:
                 post_card(each, self.context, focus=each.post == post and post != first.post)
-            if len(thread) > self.posts_shown:
-                action(f"Show {len(thread) - self.posts_shown} more", self._show_more, look="flat")
+            if len(thread) > self.post_count:
+                action(f"Show {len(thread) - self.post_count} more", self._show_more, look="flat")
 
     def _show_more(self) -> None:
-        self.threads_shown += _THREADS
-        self.posts_shown += _POSTS
+        self.thread_count += _THREADS
+        self.post_count += _POSTS
         self.draw()
 
     async def _redraw(self) -> None:

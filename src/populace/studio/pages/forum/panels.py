@@ -9,7 +9,8 @@ from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.forum.data import ForumView
 from populace.studio.pages.forum.post import PostContext, face, post_card, tag
-from populace.studio.shell.frame import figure, run_address, section, test_id
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import figure, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, count_text, disable_during, heading, note, outline

@@ -10,7 +10,8 @@ from populace.community.page import hue
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
 from populace.studio.pages.forum.data import ForumPost, ModerationMark
-from populace.studio.shell.frame import page_address, run_address, test_id
+from populace.studio.shell.addresses import page_address, run_address
+from populace.studio.shell.frame import test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.widgets.elements import action, count_text, note, refill
 

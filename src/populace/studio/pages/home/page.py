@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 
 from nicegui import ui
 
@@ -11,21 +10,20 @@ from populace.engine.workspace import Workspace
 from populace.runs.overview import RunOverview
 from populace.studio.library import ExperimentCard, RunCard
 from populace.studio.pages.home import example
+from populace.studio.shell.addresses import page_address, parse_number
 from populace.studio.shell.frame import (
     Page,
     chip,
     empty_state,
     frame,
     notify_errors,
-    page_address,
     page_at,
-    parse_number,
     run_link,
     section,
     test_id,
 )
 from populace.studio.shell.loading import load
-from populace.studio.shell.text import display_text
+from populace.studio.shell.text import date_text, display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import line_chart, sparkline_chart
 from populace.studio.widgets.elements import action, heading, note, outline, refill
@@ -87,8 +85,8 @@ class _Home:
         names = await load(library.matching, words)
         pages = max(1, -(-len(names) // PAGE_SIZE))
         self.number = min(self.number, pages)
-        shown = names[(self.number - 1) * PAGE_SIZE : self.number * PAGE_SIZE]
-        cards = await load(lambda: [library.card(name) for name in shown])
+        page_names = names[(self.number - 1) * PAGE_SIZE : self.number * PAGE_SIZE]
+        cards = await load(lambda: [library.card(name) for name in page_names])
         experiments = await load(library.experiments)
         self._show_nothing(words, bool(names))
         self._show_cards(cards)
@@ -156,7 +154,7 @@ class _RunRow:
                 fork = f" · fork of {facts.parent.run}" if facts.parent else ""
                 scenario = facts.scenario.rpartition("/")[2]
                 summary = f"{scenario} · {facts.decided_by} · seed {facts.regime.seed}{fork}"
-                note(f"{summary} · {facts.author}, {_date(facts.created)}", 300)
+                note(f"{summary} · {facts.author}, {date_text(facts.created)}", 300)
         with refill(self._trend):
             if card.trend:
                 sparkline_chart(card.trend)
@@ -200,14 +198,6 @@ class _RunRow:
             with ui.row().classes("w-full justify-end"):
                 action("Cancel", dialog.close, look="flat")
                 action("Save", save, "keep-tags", look="")
-
-
-def _date(iso: str) -> str:
-    try:
-        time = datetime.fromisoformat(iso).astimezone()
-    except ValueError:
-        return "at an unknown time"
-    return f"{time.day} {time:%b %Y, %H:%M}"
 
 
 def _show_numbers(facts: RunOverview) -> None:

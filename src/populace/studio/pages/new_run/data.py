@@ -27,7 +27,8 @@ FIELDS = (*SETTINGS, *LIMITS)
 _OF_ESTIMATE = frozenset({"model", "workspace", "json"})
 _OF_RUN = frozenset(
     {each.name for each in FIELDS}
-    | {"workspace", "json", "intervention", "concurrency", "retries", "timeout_s", "chart", "no_chart"}
+    | {"workspace", "json", "intervention", "concurrency", "retries", "timeout_s", "chart", "no_chart", "trust"}
+    | {"desk", "play_timeout_s"}
 )
 """The commands' own options; a test compares them with the commands."""
 

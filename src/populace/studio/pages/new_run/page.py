@@ -40,17 +40,17 @@ def register(studio: Studio) -> None:
         add_form_style()
         with frame("New run") as page:
             offers = await load(catalogue.offers)
-            chosen = query.get("scenario", offers[0].name)
-            _show_offers(offers, chosen, query)
+            name = query.get("scenario", offers[0].name)
+            _show_offers(offers, name, query)
             # Below the scenarios, so that another one can be chosen where this one cannot be loaded.
             try:
-                description = await _description(catalogue, chosen)
+                description = await _description(catalogue, name)
                 form = RunForm.read(description["name"], read_parameters(description), query)
             except UntrustedCodeError as error:
-                _show_trust(catalogue, chosen, error)
+                _show_trust(catalogue, name, error)
                 return
             except PopulaceError as error:
-                page.show_command(command("scenarios", chosen))
+                page.show_command(command("scenarios", name))
                 error_card(error)
                 action("Try again", ui.navigate.reload, "again")
                 return
@@ -89,12 +89,12 @@ async def _description(catalogue: Catalogue, name: str) -> dict[str, Any]:
     return description
 
 
-def _show_offers(offers: list[ScenarioOffer], chosen: str, query: dict[str, str]) -> None:
+def _show_offers(offers: list[ScenarioOffer], choice: str, query: dict[str, str]) -> None:
     settings = {each.name: query[each.name] for each in FIELDS if each.name in query}
     with section("Scenario"):
         with ui.element("div").classes("offers").props('role=group aria-label="Scenarios"'):
             for offer in offers:
-                selected = offer.name == chosen.partition(".py:")[0] + (".py" if ".py:" in chosen else "")
+                selected = offer.name == choice.partition(".py:")[0] + (".py" if ".py:" in choice else "")
                 target = f"/new?{urlencode({'scenario': offer.name, **settings})}"
                 card = ui.element("button").classes("offer chosen" if selected else "offer")
                 card.props(f"type=button aria-pressed={'true' if selected else 'false'}")

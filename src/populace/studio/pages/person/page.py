@@ -8,16 +8,8 @@ from populace.runs.clock import step_time
 from populace.studio.jobs import command
 from populace.studio.pages.person.interview import InterviewPanel
 from populace.studio.pages.person.panels import Panel, panels
-from populace.studio.shell.frame import (
-    Page,
-    error_card,
-    frame,
-    notify_errors,
-    page_at,
-    parse_number,
-    run_address,
-    test_id,
-)
+from populace.studio.shell.addresses import parse_number, run_address
+from populace.studio.shell.frame import Page, error_card, frame, notify_errors, page_at, test_id
 from populace.studio.shell.loading import load
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import icon_button, set_spoken_value

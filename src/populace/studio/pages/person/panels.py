@@ -13,7 +13,8 @@ from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
 from populace.runs.wording import answer_text
 from populace.studio.residents import has_town, resident_texts
-from populace.studio.shell.frame import empty_state, run_address, section, test_id
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import empty_state, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import COLOURS, Chart, line_options, mark_line

@@ -12,8 +12,9 @@ from populace.engine.run_control import pause, stop
 from populace.journal import Journal
 from populace.runs.overview import RunOverview
 from populace.studio.jobs import CommandError, CommandJob, command
-from populace.studio.shell.frame import chip, error_card, run_address, run_link, test_id
-from populace.studio.shell.text import display_text, prose
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import chip, error_card, run_link, test_id
+from populace.studio.shell.text import date_text, display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note
 from populace.studio.widgets.redraw import ChangingParts
@@ -68,8 +69,8 @@ class RunHead:
 
     def show(self, facts: RunOverview) -> None:
         """Show the state and the numbers of the run."""
-        begun = f" · begun {facts.created[:16]}" if facts.created else ""
-        self._scenario.set_text(display_text(facts.scenario.rpartition("/")[2], 200) + begun)
+        start = f" · begun {date_text(facts.created)}" if facts.created else ""
+        self._scenario.set_text(display_text(facts.scenario.rpartition("/")[2], 200) + start)
         self._bar.set_visibility(facts.state != "complete")
         self._bar.set_value(facts.progress or 0.0)
         self._bar.props(f"indeterminate={'true' if facts.progress is None and facts.state == 'running' else 'false'}")
@@ -101,7 +102,7 @@ class RunHead:
 
     def _show_state(self, facts: RunOverview) -> None:
         """Draw what depends on the state; a part of which nothing changed stays, with what is typed in it."""
-        notes = [*facts.interventions, *(note[:1].upper() + note[1:] for note in facts.caveats)]
+        notes = [*facts.interventions, *map(_sentence, facts.caveats)]
         parts: list[tuple[ui.element, object, Callable[[RunOverview], None]]] = [
             (self._chip_place, (facts.state, facts.parent), self._show_chip),
             (self._notes, notes, lambda _: self._show_notes(notes)),
@@ -218,3 +219,8 @@ class RunHead:
 
 def _flat(options: dict[str, str]) -> list[str]:
     return [part for pair in options.items() for part in pair]
+
+
+def _sentence(text: str) -> str:
+    """A text that begins as a sentence does; the name of a model at its beginning stays as it is."""
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text

@@ -13,7 +13,8 @@ from populace.studio.pages.run.answer_panels import AnswersPanel, InvalidPanel, 
 from populace.studio.pages.run.head import RunHead
 from populace.studio.pages.run.panels import EventsPanel, MetricsPanel, Panel, PeoplePanel
 from populace.studio.pages.run.time_slider import TimeSlider
-from populace.studio.shell.frame import Page, empty_state, frame, page_at, parse_number, test_id
+from populace.studio.shell.addresses import parse_number
+from populace.studio.shell.frame import Page, empty_state, frame, page_at, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio

@@ -12,7 +12,8 @@ from populace.runs import step_events, step_people
 from populace.runs.reader import RunReader
 from populace.studio.metrics import metric_info, metrics_at
 from populace.studio.residents import has_town, resident_texts
-from populace.studio.shell.frame import Page, run_address, test_id
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import Page, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.elements import heading

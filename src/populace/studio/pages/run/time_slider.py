@@ -40,7 +40,7 @@ class TimeSlider:
             self._button("chevron_right", "One step on", lambda: self._move_by(1), "step-on")
             self._button("skip_next", "Newest step", lambda: self.go(self.last))
             self.slider = _Slider(min=0, max=max(step, 1), step=1, value=step, on_change=self._on_slide)
-            self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px")
+            self.slider.props('aria-label="Step"').classes("min-w-0").style("flex: 1 1 220px; margin-right: 12px")
             test_id(self.slider, "slider")
             with ui.column().classes("gap-0").style("min-width: 170px"):
                 self.number = test_id(ui.label().classes("figure"), "step")

@@ -44,8 +44,8 @@ def get_speech(
 def get_news(studio: Studio, name: str) -> dict[str, Any]:
     """Who knows the news, since when and from whom, branch by branch."""
     town = town_of(studio.library.run(name))
-    followed = follows_news(town)
-    return {"followed": followed, "people": len(town.ids), "news": news(town).to_dicts() if followed else []}
+    has_news = follows_news(town)
+    return {"followed": has_news, "people": len(town.ids), "news": news(town).to_dicts() if has_news else []}
 
 
 def get_heat(studio: Studio, name: str, first: From = None, last: To = None) -> dict[str, Any]:

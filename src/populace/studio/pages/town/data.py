@@ -80,7 +80,10 @@ class TownRun:
             )
         self.scenario: type[TownLife] = scenario
         regime = run.manifest.regimes[0]
-        self.town = scenario(**regime.parameters).make_town(stream(regime.seed, SETUP))
+        known = scenario.parameter_model().model_fields
+        # A parameter that the scenario does not have any more says nothing about the town.
+        parameters = {name: value for name, value in regime.parameters.items() if name in known}
+        self.town = scenario(**parameters).make_town(stream(regime.seed, SETUP))
         people = run.people(0)
         self.ids: list[Id] = people.ids.to_list()
         self.names: list[str] = people["name"].cast(pl.String).to_list()
@@ -161,11 +164,11 @@ class TownRun:
 
     def _add_joined(self, last: int) -> None:
         """Take up the people who joined until a step."""
-        joined = self.run.rows("events", pl.col("kind") == "joined", until=last)
-        if not joined.height:
+        arrivals = self.run.rows("events", pl.col("kind") == "joined", until=last)
+        if not arrivals.height:
             return
-        names = joined["data"].str.json_path_match("$.name")
-        new = [(who, name) for who, name in zip(joined["person"], names, strict=True) if who not in self.row]
+        names = arrivals["data"].str.json_path_match("$.name")
+        new = [(who, name) for who, name in zip(arrivals["person"], names, strict=True) if who not in self.row]
         if new:
             self.ids += [who for who, _ in new]
             self.names += [name for _, name in new]
@@ -189,11 +192,11 @@ class TownRun:
 
     def _check(self, place: Ints, x: Floats, y: Floats) -> None:
         """Raise an error where the map is not the one of the run; its file may have changed since."""
-        known, places = place[place >= 0], self.town.places
-        fits = not len(known) or (
-            known.max() < len(places)
-            and np.allclose(places.x[known], x[place >= 0])
-            and np.allclose(places.y[known], y[place >= 0])
+        indoors, places = place[place >= 0], self.town.places
+        fits = not len(indoors) or (
+            indoors.max() < len(places)
+            and np.allclose(places.x[indoors], x[place >= 0])
+            and np.allclose(places.y[indoors], y[place >= 0])
         )
         if not fits or len(place) != len(self.ids):
             raise WorldError(

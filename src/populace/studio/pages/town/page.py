@@ -16,22 +16,12 @@ from populace.studio.pages.town.frames import positions
 from populace.studio.pages.town.heat import heat, heat_data
 from populace.studio.pages.town.panels import LINES, PersonPanel, PresencePanel, SpeechPanel
 from populace.studio.pages.town.talk import follows_news, latest_speech, news, resident, transcript
-from populace.studio.shell.frame import (
-    Page,
-    empty_state,
-    frame,
-    notify_errors,
-    page_address,
-    page_at,
-    parse_number,
-    run_address,
-    section,
-    test_id,
-)
+from populace.studio.shell.addresses import page_address, parse_number, run_address
+from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.loading import load
 from populace.studio.shell.text import display_text
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import note, outline
+from populace.studio.widgets.elements import count_text, note, outline
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.run_content import RunContent
 from populace.worlds.town.places import DAY
@@ -118,12 +108,12 @@ class _TownPage:
         await self._update_layer()
 
     def _show_controls(self) -> None:
-        people = {row: display_text(name, 60) for row, name in enumerate(self.town.names)}
+        names = {row: display_text(name, 60) for row, name in enumerate(self.town.names)}
         with ui.row().classes("w-full items-center gap-3"):
             layers = ui.toggle(_LAYERS, value=self.selection.layer, on_change=notify_errors(self._on_layer))
             test_id(layers.props('no-caps unelevated aria-label="Layer"'), "town-layer")
             follow = self.selection.follow if self.selection.follow >= 0 else None
-            self.choice = ui.select(people, value=follow, label="Follow somebody", with_input=True, clearable=True)
+            self.choice = ui.select(names, value=follow, label="Follow somebody", with_input=True, clearable=True)
             outline(self.choice, "town-follow", "").props("options-dense").style("min-width: 220px")
             self.choice.on_value_change(self._on_person)
             ui.space()
@@ -138,7 +128,8 @@ class _TownPage:
                 if follows_news(self.town):
                     self._save_item("Who knows the news", "news", lambda: news(self.town))
         keys = "Space plays; on the map: , and . step, arrows move, + and − zoom, 0 shows all, Esc stops following."
-        note(f"{self.town.town.name}, {len(self.town.names)} people. {keys}")
+        people = count_text(len(self.town.names), "person", "people")
+        note(f"{people} in {self.town.town.name}. {keys}")
 
     def _save_item(self, text: str, name: str, table: Callable[[], pl.DataFrame]) -> None:
         """An entry of the menu that saves a table as CSV."""

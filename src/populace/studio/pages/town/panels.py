@@ -8,7 +8,8 @@ from nicegui import ui
 from populace.studio.pages.town.data import TownRun, time_label
 from populace.studio.pages.town.heat import Heat
 from populace.studio.pages.town.talk import Resident
-from populace.studio.shell.frame import run_address, section, test_id
+from populace.studio.shell.addresses import run_address
+from populace.studio.shell.frame import section, test_id
 from populace.studio.shell.text import display_text
 from populace.studio.widgets.charts import bar_chart, bar_options
 from populace.studio.widgets.elements import QUIET, icon_button, note

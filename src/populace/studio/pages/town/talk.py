@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from populace.base.errors import UsageError
 from populace.people import Id
-from populace.scenarios.party.party import Party, diffusion_of
+from populace.scenarios.party.attendance import read_occasions
+from populace.scenarios.party.party import Party
+from populace.scenarios.party.report import diffusion_of
 from populace.studio.pages.town.data import TownRun, time_label
 
 
@@ -100,25 +103,32 @@ def follows_news(town: TownRun) -> bool:
 
 
 def news(town: TownRun) -> pl.DataFrame:
-    """Who knows the news, a row each, branch by branch: row, id, name, time, step, from_row, from, depth, text."""
+    """Who knows the first piece of news, a row each, branch by branch.
+
+    The columns are row, id, name, time, step, from_row, from, depth and text.
+    """
+    if not issubclass(town.scenario, Party):
+        raise UsageError(f"{town.run.name} follows no piece of news.", "A run of party does: populace run party")
     events = town.events()
-    spread = diffusion_of(events)
+    names = dict(zip(town.ids, town.names, strict=True))
+    spread = diffusion_of(events, read_occasions(town.run, town.scenario)[1][0], names)
+    knows, parents = spread.knows, spread.parents()
     texts = events.filter(pl.col("kind") == "said")["data"].str.json_path_match("$.text")
     rows = []
     for who in spread.by_branch():
-        heard = spread.knows[who]
-        row, source = town.row[who], None if heard.source is None else town.row[heard.source]
+        arrival, parent = knows[who], parents[who]
+        row, source = town.row[who], None if parent is None else town.row[parent]
         rows.append(
             {
                 "row": row,
                 "id": who,
                 "name": town.names[row],
-                "time": heard.time,
-                "step": town.step_at(heard.time),
+                "time": arrival.time,
+                "step": town.step_at(arrival.time),
                 "from_row": source,
                 "from": None if source is None else town.names[source],
                 "depth": len(spread.chain(who)) - 1,
-                "text": "" if heard.utterance is None else texts[heard.utterance],
+                "text": "" if arrival.utterance is None else texts[arrival.utterance],
             }
         )
     columns = ("row", "id", "name", "time", "step", "from_row", "from", "depth", "text")

@@ -28,6 +28,7 @@ from populace.studio.pages.whatif.data import (
     thread_side,
 )
 from populace.studio.pages.whatif.dialog import EARLIER_FORKS, ContinuationDialog
+from populace.studio.shell.addresses import parse_number, run_address
 from populace.studio.shell.frame import (
     Page,
     after_load,
@@ -36,8 +37,6 @@ from populace.studio.shell.frame import (
     error_card,
     frame,
     page_at,
-    parse_number,
-    run_address,
     run_link,
     section,
     test_id,
@@ -132,7 +131,7 @@ class _ThreadComparison:
     ) -> None:
         self.studio, self.page, self.name, self.post = studio, page, name, post
         self.names, self.draws, self.job = names, draws, job
-        self.followed: set[str] = set()
+        self.watch_list: set[str] = set()
         self.parts = ChangingParts()
 
     async def build(self) -> None:
@@ -185,8 +184,8 @@ class _ThreadComparison:
             forks = await load(self._continuations)
             if self.refresh.gone:
                 return
-            for name in {each.run for each in forks} - self.followed:
-                self.followed.add(name)
+            for name in {each.run for each in forks} - self.watch_list:
+                self.watch_list.add(name)
                 self.studio.changes.listen(name, self.refresh)
             sides, runs, table = await load(self._sides, forks)
         except PopulaceError as error:

@@ -12,7 +12,7 @@ from populace.people import People
 from populace.worlds.town import Town, settle_newcomers
 
 if TYPE_CHECKING:
-    from populace.scenarios.townlife import TownLife
+    from populace.scenarios.townlife.life import TownLife
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -73,6 +73,7 @@ def follow_population(life: "TownLife", now: int) -> None:
     people["town"] = life.town.name
     for who in joined:
         life.routine.setdefault(who, [])
+        life.learn_home(who)
         life.event("joined", who, name=life.names[who], at=now)
     for who in left:
         life.event("left", who, name=life.names[who], at=now)

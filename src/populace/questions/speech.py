@@ -1,0 +1,148 @@
+"""What somebody says in a conversation: the next line of a transcript, in direct speech."""
+
+import re
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import ClassVar
+
+from populace.base.errors import QuestionError
+from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
+from populace.questions.reply_parsing import is_refusal
+from populace.questions.speakers import PromptSpeakers
+
+_LIKE = 0.8
+"""Texts that share this much of their characters, in order, are the same but for details."""
+_LINE = re.compile(r"^(?P<speaker>[^:\n]{2,60}): (?P<words>.+)$", re.MULTILINE)
+_MEMORY = re.compile(r"^- (?P<text>.+)$", re.MULTILINE)
+_QUOTE = re.compile(r"^[\"“”'‘’«»]+|[\"“”'‘’«»]+$")
+_STAGE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]+\*")
+_NARRATION = re.compile(
+    r"^(?:I|You|We) (?:said|told|asked|replied|answered|saw|noticed|talked|spoke|was|were)\b[^?!]*"
+    r"(?:: [\"“]|\bthat\b.*\.$|, who\b)"
+    r"|^(?:I|You) (?:saw|noticed|talked with|told|said to) [A-Z]"
+    r"|^(?:You|I) were\b"
+    r"|\b(?:said|says|replied|replies|asks|asked|told (?:me|you|him|her|them))\b ?[,:]? ?[\"“]",
+)
+
+
+@dataclass(frozen=True)
+class Speech(Question):
+    """The next line that a person says in a conversation.
+
+    Models that can be led begin the line with the name of the speaker. One line is taken; a name in front, quotation
+    marks around it and stage directions are removed. A line is `unparseable`, and asked for again, where it
+
+    * *narrates*: it reports speech or what was seen, in place of speaking;
+    * *echoes*: it repeats a memory or a line of the conversation;
+    * *addresses the speaker* by their own name;
+    * *speaks for another*: it goes on with a line of somebody else only.
+
+    The speaker is read from `You are NAME` in the prompt, the conversation from lines such as `NAME: words`, and
+    memories from lines that begin with a dash.
+
+    Attributes:
+        max_words: The most words that the instruction allows.
+
+    Example:
+        >>> line = Speech("The conversation so far:\\nBo: Hello.", max_words=30)
+        >>> prompt = "You are Ann Lee, 30.\\n- Bo was eating lunch at the café.\\nThe conversation so far:\\nBo: Hello."
+        >>> line.read('Ann Lee: "Hello Bo, was it good?"', prompt)
+        Answer(value='Hello Bo, was it good?', status='ok')
+        >>> line.fault("Bo was eating lunch at the café.", prompt), line.fault("Hello, Ann!", prompt)
+        ('echo', 'addresses the speaker')
+    """
+
+    max_words: int = field(default=40, kw_only=True)
+    kind: ClassVar[str] = "speech"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.max_words, int) or self.max_words < 3:
+            raise QuestionError(f"{self.text!r}: nobody speaks in {self.max_words!r} words.", "Write max_words=40.")
+
+    @property
+    def max_tokens(self) -> int:
+        """Enough tokens for `max_words` words, and to finish a sentence."""
+        return self.max_words * 2 + 16
+
+    def instruction(self) -> str:
+        """How to answer; it follows the wording in the prompt."""
+        return (
+            "Write only the next line that you say yourself, word for word as you say it aloud, in one to three "
+            f"sentences and at most {self.max_words} words."
+        )
+
+    def lead(self, prompt: str) -> str:
+        """The name of the speaker and a colon, with which the line begins."""
+        own = PromptSpeakers.from_prompt(prompt).own
+        return f"{own[0]}:" if own else ""
+
+    def parse(self, reply: str) -> Answer:
+        """Read a line without its prompt."""
+        return self.read(reply, "")
+
+    def read(self, reply: str, prompt: str) -> Answer:
+        """Read a line, given its prompt."""
+        if is_refusal(reply):
+            return REFUSED
+        text = self._line(reply, prompt)
+        return Answer(text, "ok") if text and self.fault(text, prompt) is None else UNPARSEABLE
+
+    def fault(self, text: str, prompt: str) -> str | None:
+        """Why a line is not speech: `narration`, `echo`, `addresses the speaker`, `speaks for another`, or None."""
+        own = PromptSpeakers.from_prompt(prompt).own
+        words = self._line(text, prompt)
+        if not words:
+            return "speaks for another"
+        if _NARRATION.search(words) or any(
+            re.match(rf"{re.escape(name)} (?:said|was|is|told)\b", words) for name in own
+        ):
+            return "narration"
+        lines = [match["words"] for match in _LINE.finditer(prompt)] + [m["text"] for m in _MEMORY.finditer(prompt)]
+        if any(_alike(words, line) for line in lines):
+            return "echo"
+        names = "|".join(re.escape(name) for name in own)
+        if (
+            own
+            and re.search(rf"(?:^|[,.!?] ?(?:\w+,? )?)(?:{names})\s*(?:[,.!?]|$)", words)
+            and not _introduces(words, own)
+        ):
+            return "addresses the speaker"
+        return None
+
+    def _line(self, reply: str, prompt: str) -> str:
+        """The words of the first line that the speaker says; empty where there are none."""
+        speakers = PromptSpeakers.from_prompt(prompt)
+        for line in reply.strip().split("\n"):
+            text = line.strip()
+            text = text[speakers.own_label_end(text) :]
+            other = speakers.other_start(text)
+            text = text[:other] if other is not None else text
+            text = _QUOTE.sub("", " ".join(_STAGE.sub(" ", text).split())).strip()
+            if re.search(r"\w", text):
+                return text
+            if other is not None:
+                return ""
+        return ""
+
+
+def _alike(text: str, line: str) -> bool:
+    """Whether a text repeats a line, whole or as what the line reports in quotation marks."""
+    one = _folded(text)
+    for part in {line, *re.findall(r"[\"“]([^\"”]+)[\"”]", line)}:
+        other = _folded(part)
+        if len(one) > 12 and len(other) > 12 and SequenceMatcher(None, one, other, autojunk=False).ratio() >= _LIKE:
+            return True
+    return False
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _introduces(text: str, own: tuple[str, ...]) -> bool:
+    """Whether the speaker says their own name as one does to a stranger."""
+    names = "|".join(re.escape(name) for name in own)
+    return (
+        re.search(rf"\b(?:I'm|I am|I’m|my name is|name's|this is|call me) (?:{names})", text, re.IGNORECASE) is not None
+    )

@@ -1,0 +1,114 @@
+"""What people notice: others and what they do, and things whose state has changed.
+
+A person attends to a few of the nearest people and things and remembers what is new. New is what was not among the last
+few things that they noticed.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from populace.people import Id
+from populace.scenarios.townlife import words
+from populace.worlds.town.places import ROOM
+
+if TYPE_CHECKING:
+    from populace.scenarios.townlife.life import TownLife
+
+
+class Novelty:
+    """What each person noticed last, to tell what is new.
+
+    Args:
+        retention: How many notices a person compares a new one with.
+
+    Example:
+        >>> novelty = Novelty(2)
+        >>> [novelty.is_new("ann", text) for text in ("rain", "rain", "sun", "snow", "rain")]
+        [True, False, True, True, True]
+    """
+
+    def __init__(self, retention: int) -> None:
+        self._last: dict[Id, deque[str]] = defaultdict(lambda: deque(maxlen=retention))
+
+    def is_new(self, who: Id, text: str) -> bool:
+        """Whether a person has not noticed this lately; it counts as noticed from now on."""
+        last = self._last[who]
+        if text in last:
+            return False
+        last.append(text)
+        return True
+
+
+def notice_people(life: "TownLife", now: int) -> tuple[list[tuple[Id, str]], list[tuple[Id, Id]]]:
+    """What people newly see others do, and the pairs who see each other, each once."""
+    pairs = life.presence.pairs_in_sight(now, bandwidth=life.attention)
+    awake = ~(life.asleep[pairs.row] | life.asleep[pairs.other])
+    observers, others = pairs.row[awake].tolist(), pairs.other[awake].tolist()
+    place = life.presence.at(now).place
+    notices = []
+    for row, other in zip(observers, others, strict=True):
+        who, whom = life.ids[row], life.ids[other]
+        doing = life.doing(whom) if place[other] >= 0 else "walking"
+        text = words.observation(life.names[whom], doing, life.where(int(place[other]), who))
+        if life.novelty.is_new(who, text):
+            notices.append((who, text))
+    both = set(zip(observers, others, strict=True))
+    return notices, [(life.ids[a], life.ids[b]) for a, b in sorted(both) if a < b and (b, a) in both]
+
+
+def notice_things(life: "TownLife", now: int) -> list[tuple[Id, str]]:
+    """What people newly see of things whose state is not the usual one, or was not when they last saw them."""
+    unusual = [place for place, state in life.unusual.items() if state != IN_USE]
+    watched = np.array(sorted({*unusual, *life.seen_unusual}), np.int64)
+    if not len(watched):
+        return []
+    sight = life.presence.objects_in_sight(now, np.flatnonzero(~life.asleep), bandwidth=None)
+    rows = np.isin(sight.place, watched)
+    notices = []
+    for row, thing in zip(sight.row[rows].tolist(), sight.place[rows].tolist(), strict=True):
+        who, state = life.ids[row], life.objects.state(thing)
+        if state == IN_USE or life.seen_states.get((who, thing), life.usual_states[thing]) == state:
+            continue
+        life.seen_states[who, thing] = state
+        life.seen_unusual.add(thing)
+        text = words.thing_state(life.town.places.name[thing], _in_room(life, thing, who), state or "as usual")
+        if life.novelty.is_new(who, text):
+            notices.append((who, text))
+    return notices
+
+
+IN_USE = "in use"
+"""The state of a thing while somebody uses it, which others see in what that person does."""
+
+
+def _in_room(life: "TownLife", thing: int, who: Id) -> str:
+    room = int(life.town.places.parent[thing])
+    name = life.town.places.name[room]
+    building = int(life.town.places.building[thing])
+    inside = f"in the {name} " if life.town.places.level[room] == ROOM else ""
+    return inside + life.where(building, who)
+
+
+def thing_for(life: "TownLife", row: int, place: int, doing: str) -> int | None:
+    """The thing in a room that fits best to what somebody does there, if one is near enough in meaning."""
+    things = life.town.inside(place) if life.town.places.level[place] == ROOM else np.zeros(0, np.int64)
+    if not len(things) or life.thing_embedder is None:
+        return None
+    names = [str(life.town.places.name[int(thing)]) for thing in things]
+    vectors = life.thing_embedder.embed([doing, *names])
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    likeness = unit[1:] @ unit[0]
+    best = int(np.argmax(likeness))
+    return int(things[best]) if likeness[best] >= _NEAR else None
+
+
+_NEAR = 0.3
+"""The cosine from which a thing fits to an activity."""
+
+
+def places_named(life: "TownLife", texts: Sequence[str]) -> set[str]:
+    """The public places of the town that texts name."""
+    return {place for place in life.public if any(place in text for text in texts)}

@@ -1,0 +1,64 @@
+"""The words of life in a town: what people are told, and the sentences in which they remember.
+
+Everything speaks to the person as "you". Nothing here knows what a study is about.
+"""
+
+from collections.abc import Sequence
+
+from populace.base.formatting import time_of_day
+from populace.minds import Action
+
+DAY = 86_400
+
+WHO = (
+    "You are {name}, {age} years old, {occupation}. You live in the small town of {town}. You are {traits}. {backstory}"
+)
+HERE = "It is {time} on {date}. You are {where}, {doing}."
+ROUTINE = "On an ordinary day you do this: {routine}."
+MEETING = "{other} is here too, {others_doing}. {acquaintance}"
+TALKING = "It is {time} on {date}. You are {where}, talking with {partners}. {acquaintance}"
+STROKE = "Now begins: {stroke}."
+HAPPENED = "Just now this happened: {event}"
+
+FALLBACKS = ("getting ready", "waiting", "resting at home", "doing nothing in particular")
+"""Activities of people who have no plan for the moment."""
+SLEEPING, TALKING_WITH = "sleeping", "talking with"
+
+
+def is_deed(doing: str) -> bool:
+    """Whether an activity is remembered as a deed; what was said is remembered as speech."""
+    return doing not in (*FALLBACKS, SLEEPING) and not doing.startswith(TALKING_WITH)
+
+
+def time_label(time: int, now: int) -> str:
+    """When something was, as it stands before a memory.
+
+    Example:
+        >>> time_label(12 * 3600, 18 * 3600), time_label(12 * 3600, DAY + 3600)
+        ('Today at 12:00: ', 'Yesterday at 12:00: ')
+    """
+    days = now // DAY - time // DAY
+    if days > 1:
+        return f"{days} days ago: "
+    return f"{'Yesterday' if days else 'Today'} at {time_of_day(time)}: "
+
+
+def observation(name: str, doing: str, where: str) -> str:
+    """What one person sees another do."""
+    return f"{name} was {doing} {where}."
+
+
+def thing_state(thing: str, where: str, state: str) -> str:
+    """What a person sees of a thing."""
+    return f"The {thing} {where} is {state}."
+
+
+def deed(action: Action, where: str) -> str:
+    """What a person did."""
+    return f"You were {action.doing} {where}."
+
+
+def plan_text(actions: Sequence[Action], date: str) -> str:
+    """What a person has planned, in one sentence."""
+    parts = [f"{time_of_day(action.start)} {action.doing} at {action.where}" for action in actions]
+    return f"You planned for {date}: {', '.join(parts) or 'nothing in particular'}."
