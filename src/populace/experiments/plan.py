@@ -280,7 +280,8 @@ class RecordedPlan(ExperimentPlan):
 
 
 RESERVED = frozenset(
-    "arm replicate seed status failure steps decisions calls reused tokens cost run n mean low high effect p".split()
+    "arm replicate seed status failure steps decisions calls reused tokens cost currency run".split()
+    + "n mean low high effect p".split()
 )
 """Columns of the tables of results."""
 

@@ -149,7 +149,7 @@ class Results:
 
         Which of several runs pays for a reply that they share depends on the order in which they ask.
         """
-        results = self.runs.drop("calls", "reused", "tokens", "cost", "run")
+        results = self.runs.drop("calls", "reused", "tokens", "cost", "currency", "run")
         return hashlib.blake2b(results.write_json().encode(), digest_size=16).hexdigest()
 
     def outcome(self, name: str | None = None, *, level: float = 0.95) -> pl.DataFrame:

@@ -21,7 +21,10 @@ _RUN_COLUMNS["cost"] = pl.Float64
 
 
 def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: ExperimentPlan) -> pl.DataFrame:
-    """A row for each run: arm, levels, replicate, seed, status, outcomes, answers by status, calls, tokens, cost."""
+    """A row for each run: arm, levels, replicate, seed, status, outcomes, answers by status, calls, tokens, cost.
+
+    The currency is that of the price table when a run ended; it is empty where nothing was paid.
+    """
     statuses = sorted({status for row in rows for status in row.get("answers", {})})
     columns = [pl.Series("arm", [arms[row["arm"]].name for row in rows], dtype=pl.String)]
     columns += [_levels(factor, [arms[row["arm"]] for row in rows]) for factor in experiment.factors]
@@ -33,6 +36,7 @@ def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: Experime
         columns.append(pl.Series(f"answers_{status}", counts, dtype=pl.Int64))
     for name, dtype in _RUN_COLUMNS.items():
         columns.append(pl.Series(name, [row.get(name) for row in rows], dtype=dtype))
+    columns.append(pl.Series("currency", [row.get("currency", "") for row in rows], dtype=pl.String))
     columns.append(pl.Series("run", [row.get("run", "") for row in rows], dtype=pl.String))
     return pl.DataFrame(columns)
 
@@ -44,7 +48,8 @@ def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: ExperimentPl
     )
     failed = (pl.col("status") == "failed").sum().alias("failed")
     spent = pl.col("decisions", "calls", "tokens", "cost").sum()
-    totals = runs.group_by("arm").agg(pl.len().alias("runs"), failed, spent)
+    named = pl.col("currency").filter(pl.col("currency") != "").unique(maintain_order=True).str.join(" and ")
+    totals = runs.group_by("arm").agg(pl.len().alias("runs"), failed, spent, named)
     return levels.join(totals, on="arm", how="left", maintain_order="left")
 
 
