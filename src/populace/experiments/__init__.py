@@ -8,12 +8,16 @@ from populace.experiments.designs import Design
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.export import export_results
+from populace.experiments.factorials import factorial_effects
+from populace.experiments.methods import methods_text
 from populace.experiments.outcomes import Outcome
+from populace.experiments.panel import kept_run, metric_panel, people_panel
 from populace.experiments.plan import ExperimentPlan, StoppingRule
 from populace.experiments.plan_file import shipped_experiments
 from populace.experiments.reports import Report, report
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, check_robustness
+from populace.experiments.specifications import SpecificationCurve, specification_curve
 from populace.experiments.structure import StructureStudy, structure_or_data
 from populace.experiments.structure_design import StructureDesign, StructureSettings, design_structure
 from populace.experiments.validation import Check, ValidityCard, validity
@@ -35,6 +39,7 @@ __all__ = [
     "Report",
     "Results",
     "Robustness",
+    "SpecificationCurve",
     "StoppingRule",
     "StructureDesign",
     "StructureSettings",
@@ -44,8 +49,14 @@ __all__ = [
     "check_robustness",
     "design_structure",
     "export_results",
+    "factorial_effects",
+    "kept_run",
+    "methods_text",
+    "metric_panel",
+    "people_panel",
     "report",
     "shipped_experiments",
+    "specification_curve",
     "structure_or_data",
     "validity",
 ]

@@ -29,8 +29,8 @@ def bootstrap(
     """Any statistic with a bootstrap interval (bias-corrected and accelerated).
 
     Assumes that the values are a sample of independent ones, or the clusters are: with `cluster`, whole clusters
-    are drawn, so that what happens inside one may depend on each other. Intervals from fewer than twenty values (or
-    clusters) are too short, and say so.
+    are drawn, so that what happens inside one may depend on each other. Intervals from fewer than fifty values (or
+    clusters) are a little too short, and say so.
 
     Args:
         values: The numbers; missing ones are dropped and counted.
@@ -70,7 +70,7 @@ def bootstrap(
 
         low, high, kind = bca((places,), statistic_of, level, resamples, rng)
     count, what = (len(present), "values") if blocks is None else (len(blocks), "clusters")
-    narrow = f"from {count} {what} a bootstrap interval is too short" if count < cautions.ENOUGH else ""
+    narrow = f"from {count} {what} a bootstrap interval is too short" if count < cautions.ENOUGH_FOR_BOOTSTRAP else ""
     shape = cautions.skewed(present) if blocks is None else ""
     return Estimate(value, low, high, len(present), level, f"{method} ({kind})", dropped, narrow or shape)
 
