@@ -14,8 +14,8 @@ from populace.engine.workspace import Workspace
 from populace.experiments import (
     Experiment,
     Results,
+    experiment_run,
     factorial_effects,
-    kept_run,
     metric_panel,
     people_panel,
     specification_curve,
@@ -112,4 +112,7 @@ def test_panels_hold_metrics_and_people_of_all_runs() -> None:
     assert metric_panel(kept).width > metrics.width
     people = people_panel(kept)
     assert people.height == 2 * 2 * 4 and {"arm", "replicate", "shirt"} <= set(people.columns)
-    assert kept_run(kept, 1, 0).metrics["share_blue"][-1] == kept.runs.filter(pl.col("replicate") == 0)["share_blue"][1]
+    assert (
+        experiment_run(kept, 1, 0).metrics["share_blue"][-1]
+        == kept.runs.filter(pl.col("replicate") == 0)["share_blue"][1]
+    )

@@ -1,7 +1,7 @@
 """Experiments: designs, arms and seeds; effects with intervals; validity cards and reports."""
 
 from populace.experiments.analyses import Analysis
-from populace.experiments.analysis_plan import AnalysisPlan, Exclusion, FrozenPlan, PlannedContrast
+from populace.experiments.analysis_plan import AnalysisPlan, Exclusion, PlanContrast, PlanRecord
 from populace.experiments.arms import Arm
 from populace.experiments.calibration import Calibration, calibrate
 from populace.experiments.designs import Design
@@ -11,7 +11,7 @@ from populace.experiments.export import export_results
 from populace.experiments.factorials import factorial_effects
 from populace.experiments.methods import methods_text
 from populace.experiments.outcomes import Outcome
-from populace.experiments.panel import kept_run, metric_panel, people_panel
+from populace.experiments.panel import experiment_run, metric_panel, people_panel
 from populace.experiments.plan import ExperimentPlan, StoppingRule
 from populace.experiments.plan_file import shipped_experiments
 from populace.experiments.reports import Report, report
@@ -33,9 +33,9 @@ __all__ = [
     "Experiment",
     "ExperimentObserver",
     "ExperimentPlan",
-    "FrozenPlan",
     "Outcome",
-    "PlannedContrast",
+    "PlanContrast",
+    "PlanRecord",
     "Report",
     "Results",
     "Robustness",
@@ -48,9 +48,9 @@ __all__ = [
     "calibrate",
     "check_robustness",
     "design_structure",
+    "experiment_run",
     "export_results",
     "factorial_effects",
-    "kept_run",
     "methods_text",
     "metric_panel",
     "people_panel",

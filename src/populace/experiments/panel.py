@@ -8,7 +8,7 @@ from populace.experiments.results import Results
 from populace.runs.reader import RunReader
 
 
-def kept_run(results: Results, arm: str | int, replicate: int) -> RunReader:
+def experiment_run(results: Results, arm: str | int, replicate: int) -> RunReader:
     """A run whose folder was kept, opened like any other run.
 
     Args:
@@ -40,7 +40,7 @@ def metric_panel(results: Results) -> pl.DataFrame:
         if row["status"] != "complete":
             continue
         if row.get("run"):
-            metrics = kept_run(results, row["arm"], row["replicate"]).metrics
+            metrics = experiment_run(results, row["arm"], row["replicate"]).metrics
         elif paths := row.get("paths", {}):
             steps = next(iter(paths.values()))[0]
             metrics = pl.DataFrame({"step": steps} | {name: path[1] for name, path in paths.items()}, strict=False)
@@ -60,7 +60,7 @@ def people_panel(results: Results, step: int | None = None) -> pl.DataFrame:
     parts = []
     for row in results.rows:
         if row["status"] == "complete" and row.get("run"):
-            run = kept_run(results, row["arm"], row["replicate"])
+            run = experiment_run(results, row["arm"], row["replicate"])
             parts.append(_labelled(results, row["arm"], row["replicate"], run.record.people(step or run.steps[-1])))
     return _joined(parts, results)
 

@@ -129,11 +129,11 @@ def _clusters(values: Values, cluster: Any) -> tuple[Numbers, list[Numbers], int
     return numbers_present, [part["value"].to_numpy() for part in parts], len(column) - len(numbers_present)
 
 
-Comparison = tuple[float, float, float]
+IntervalAndP = tuple[float, float, float]
 """Low and high end of the interval of a difference of means, and its p."""
 
 
-def bootstrap_t(a: Numbers, b: Numbers | None, level: float, resamples: int, rng: np.random.Generator) -> Comparison:
+def bootstrap_t(a: Numbers, b: Numbers | None, level: float, resamples: int, rng: np.random.Generator) -> IntervalAndP:
     """A mean, or the difference of two, by the bootstrap of its t value, which follows the skewness of the values.
 
     Args:
@@ -156,7 +156,7 @@ def bootstrap_t(a: Numbers, b: Numbers | None, level: float, resamples: int, rng
     return float(centre[0] - high_t * error[0]), float(centre[0] - low_t * error[0]), min(1.0, p)
 
 
-def permutation(a: Numbers, b: Numbers | None, level: float, resamples: int, rng: np.random.Generator) -> Comparison:
+def permutation(a: Numbers, b: Numbers | None, level: float, resamples: int, rng: np.random.Generator) -> IntervalAndP:
     """A test that exchanges arms, or the signs of paired differences, with the t value as its statistic.
 
     The p is exact for exchangeable arms, and for differences that are symmetric around 0. The interval takes the
