@@ -126,7 +126,7 @@ def test_scripted_moderators_act_on_trolls_and_leave_others_alone() -> None:
 
 
 def test_news_travels_among_scripted_residents() -> None:
-    run = simulate(Party(embedder="hashing", residents=10), model="scripted:cast", seed=1, keep="nothing")
+    run = simulate(Party(embedder="hashing", residents=10), model="scripted:cast", seed=2, keep="nothing")
     last = run.metrics.row(-1, named=True)
     assert valid_share(run) >= 0.98
     assert last["know"] >= 4

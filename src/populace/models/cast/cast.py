@@ -45,7 +45,7 @@ class Cast:
             return scene.pick(data("survey")["reasons"], "reason")
         if town.is_conversation(scene):
             return town.conversation_line(scene)
-        if "what is between you?" in scene.user:
+        if "and what is between you?" in scene.user:
             return town.relationship(scene)
         if community.is_community(scene):
             return community.post(scene)
@@ -64,10 +64,10 @@ def _distribution(scene: Scene) -> Mapping[str, float]:
         return judgement
     if "Do you start a conversation with" in scene.user and set(options) == {"yes", "no"}:
         return town.starts_conversation(scene)
-    if "Does it change what you do for the rest of the day" in scene.user and set(options) == {"yes", "no"}:
-        return town.changes_plans(scene)
+    if "Does it change what you do for the rest of the day?" in scene.user and set(options) == {"yes", "no"}:
+        return town.reacts(scene)
     if set(options) == {"answer", "end it"}:
-        return town.ends_conversation(scene)
+        return town.goes_on(scene)
     if scene.user.startswith("Something that happened to you:") and "10" in options:
         return town.importance(scene)
     if debate.topic(scene) and "How far do you agree" in scene.user:
@@ -97,6 +97,8 @@ def _object(scene: Scene) -> Any:
         return debate.contribution(scene)
     if keys == {"plan"} and "Stroke" in schema.get("$defs", {}):
         return {"plan": town.plan(scene, schema)}
+    if keys == {"actions"} and "_Finer" in schema.get("$defs", {}):
+        return {"actions": town.details(scene)}
     if keys == {"people"} and schema["properties"]["people"].get("items", {}).get("type") == "string":
         return {"people": community.personas(scene, _count_in(scene, "Describe"))}
     statements = len(re.findall(r"^\d+\. ", scene.user, re.MULTILINE))

@@ -1,68 +1,64 @@
-"""How scripted residents of a town behave: they plan a day, greet each other, talk, and pass news on."""
+"""How scripted residents of a town behave: they plan a day, greet each other, talk, pass news on and react.
+
+They know of nothing but what stands in the prompt: news is whatever somebody means to do, or was told of, with a date.
+"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from populace.models.cast.scene import Scene, data, first_name
+from populace.models.cast.scene import Scene, data, first_name, holds_word, key_part
 
-_MEMORY = re.compile(r"^- (?:(?:Today|Yesterday) at \d\d:\d\d: |\d+ days ago: )?(.+)$", re.MULTILINE)
+_MEMORY = re.compile(r"^- (?:(?:Today|Yesterday) at \d\d:\d\d: |\d+ days ago: )?(?P<text>.+)$", re.MULTILINE)
 _IN_MIND = re.compile(r"What comes to your mind:\n(?P<memories>(?:- .*\n)*)")
-_HEARING = re.compile(r'^(?P<teller>.+?) told you: "(?P<words>.*)"$', re.DOTALL)
-_INTENTION = re.compile(r"^You want (?P<what>to .+)$", re.DOTALL)
-_ANNOUNCEMENT = re.compile(r"^It was announced: (?P<words>.+)$", re.DOTALL)
-_WANT = re.compile(r"\bI want to\b")
+_TOLD = re.compile(r'^(?P<teller>.+?) told you: "(?P<words>.*)"$', re.DOTALL)
+_ANNOUNCED = re.compile(r"^It was announced: (?P<words>.*)$", re.DOTALL)
+_OWN = re.compile(r"^You (?=want|are planning)")
+_MEANS = re.compile(r"\bI (?:am (?=giving|having|holding|planning|organising)|want (?=to ))")
+_WHAT = re.compile(
+    r"\b(?:give|giving|hold|holding|have|having|is|planning this:) (?:an? |the )?"
+    r"(?P<what>.+?)(?= (?:at|on|in|from) |[.!?]|$)"
+)
 _EVENT = re.compile(
     r"\bon (?P<day>\d{1,2}) (?P<month>[A-Z][a-z]+)(?:,? (?:from|at) (?P<hour>\d{1,2}):(?P<minute>\d\d))?"
 )
 _NOW = re.compile(r"It is (?P<hour>\d\d):(?P<minute>\d\d)(?: on (?P<date>\d{1,2} [A-Z][a-z]+))?")
-_SPEAKING = "Write only the next line that you say yourself"
-_SO_FAR = re.compile(r"The conversation so far:\n(?P<lines>.*?)(?:\n\n|\n?Write only the next line|$)", re.DOTALL)
-_PARTNER = re.compile(r"talking with (?P<partner>[^.\n]+)\.")
-_REST_OF_DAY = re.compile(r"from now, (?P<now>\d\d:\d\d), until you go to bed at (?P<bed>\d\d:\d\d)")
-_KNOWN_PLACES = re.compile(r"Places that you know: (?P<places>.*)\.\n")
-_LIKE = 0.75
-"""A line that is so much like a memory or another line is not said; conversations refuse an echo."""
-_DAY = 24 * 60
+_TRANSCRIPT = re.compile(r"The conversation so far:\n(?P<lines>.*?)\n(?:\n|Write only)", re.DOTALL)
+_PARTNER = re.compile(r"talking with (?P<partner>[^.]+)\.")
+_BEDTIME = re.compile(r"until you go to bed at (?P<hour>\d\d):(?P<minute>\d\d)")
+_KNOWN = re.compile(r"Places that you know: (?P<places>.*)\.$", re.MULTILINE)
+_LIKE = 0.7
+"""A line that has so much in common with one in the prompt would be taken for a repetition."""
 
 
 def is_conversation(scene: Scene) -> bool:
     """Whether somebody is asked for the next line of a conversation."""
-    return _SPEAKING in scene.user and "talking with " in scene.user
+    return "Write only the next line that you say yourself" in scene.user
 
 
 def conversation_line(scene: Scene) -> str:
-    """What a resident says next: the news that they know, once, or something that was not said before."""
+    """What a resident says next."""
     lines = data("town")
-    match = _PARTNER.search(scene.user)
-    name = first_name(match["partner"]) if match else "you"
-    said = _lines(scene)
-    turn, own_news = len(said), news_in_mind(scene)
-    heard = _news_in("\n".join(line for _, line in said))
-    if said and said[-1][0] != scene.name and _news_in(said[-1][1]):
-        kinds = ["known" if own_news else "received", "received", "chat"]
-    elif own_news and not heard and scene.chance("tell") < 0.6:
-        openings, invitations = lines["news"], lines["invitations"] if _is_event(own_news) else [""]
-        texts = [f"{opening.format(news=own_news, name=name)} {each}" for opening in openings for each in invitations]
-        return _choice(scene, texts, "news") or _choice(scene, [t.format(name=name) for t in lines["chat"]], "chat")
-    elif turn == 0:
-        kinds = ["strangers" if "You do not know" in scene.user else "openings", "chat"]
-    else:
-        kinds = ["replies", "chat"] if turn == 1 else ["chat", "replies"] if turn < 4 else ["byes", "chat"]
-    texts = []
-    for kind in kinds:
-        texts = [text.format(name=name) for text in lines[kind]]
-        if text := _choice(scene, texts, kind):
-            return text
-    return f"{scene.pick(texts, 'again')} That makes {int(100 * scene.chance('count'))} times this year, {name}."
+    name, said = _partner(scene), _transcript(scene)
+    news = news_in_mind(scene)
+    if said and _news_in(said[-1]):
+        return _fresh(scene, lines["known"] if news else lines["received"], name)
+    if news and name not in news and not any(_news_in(line) for line in said) and _is_untold(scene, name):
+        ends = lines["invitations"] if _EVENT.search(news) else [""]
+        tellings = [f"{start} {end}".strip() for start in lines["news"] for end in ends]
+        return _fresh(scene, [text.replace("{news}", news) for text in tellings], name)
+    if not said:
+        return _fresh(scene, lines["strangers"] if "You do not know" in scene.user else lines["openings"], name)
+    if len(said) == 1:
+        return _fresh(scene, lines["replies"], name)
+    return _fresh(scene, lines["chat"] if len(said) < 4 else lines["byes"], name)
 
 
-def ends_conversation(scene: Scene) -> dict[str, float]:
-    """The probabilities that a resident answers once more, or that everything is said."""
-    turn = len(_lines(scene))
-    likely = 0.25 if turn < 3 else 0.6 if turn < 5 else 0.9
-    return {"answer": 1 - likely, "end it": likely}
+def goes_on(scene: Scene) -> dict[str, float]:
+    """The probability that a resident answers once more."""
+    likely = 0.75 if len(_transcript(scene)) < 4 else 0.25
+    return {"answer": likely, "end it": 1 - likely}
 
 
 def starts_conversation(scene: Scene) -> dict[str, float]:
@@ -71,40 +67,46 @@ def starts_conversation(scene: Scene) -> dict[str, float]:
     return {"yes": likely, "no": 1 - likely}
 
 
-def changes_plans(scene: Scene) -> dict[str, float]:
-    """The probability that a resident plans the day anew after something new: likely if it is an event of today."""
-    plan_text, _, happened = scene.user.partition("Just now this happened:")
+def reacts(scene: Scene) -> dict[str, float]:
+    """The probability that a resident plans the day anew: likely for an event of today, and for what is alarming."""
+    before, _, happened = scene.user.partition("Just now this happened:")
     now, event = _NOW.search(scene.user), _EVENT.search(happened)
+    what = _what(happened)
+    is_planned = bool(what) and what in before.partition("You planned")[2]
     is_today = bool(now and event and now["date"] == f"{event['day']} {event['month']}")
-    if is_today and "going to what was announced" not in plan_text.rpartition("You planned for")[2]:
-        return {"yes": 0.9, "no": 0.1}
-    return {"yes": 0.02, "no": 0.98}
+    likely = 0.9 if (is_today and not is_planned) or _is_alarming(happened) else 0.03
+    return {"yes": likely, "no": 1 - likely}
 
 
 def importance(scene: Scene) -> dict[str, float]:
-    """How much something matters, on a scale: what has a date matters, everything else is everyday."""
-    peak = "8" if _is_event(scene.user) else "2"
-    options = scene.request.options
-    return {option: 0.9 if option == peak else 0.1 / (len(options) - 1) for option in options}
+    """How much something matters: much if it is alarming or has a date, little if it is an everyday matter."""
+    happened = scene.user.partition("How much does it matter?")[0]
+    centre = 9 if _is_alarming(happened) else 7 if _EVENT.search(happened) else 4 if "told you" in happened else 2
+    weights = {option: 0.2 ** abs(int(option) - centre) for option in scene.request.options}
+    return {option: weight / sum(weights.values()) for option, weight in weights.items()}
 
 
 def relationship(scene: Scene) -> str:
-    """What a resident knows of another, in a sentence."""
-    return scene.pick(data("town")["relationships"], "relationship")
+    """What a resident says of somebody with whom they have talked."""
+    match = re.search(r"what do you know of (?P<name>.+), and what is between you", scene.user)
+    return scene.pick(data("town")["relationships"], "relationship").format(
+        name=first_name(match["name"]) if match else "They"
+    )
 
 
 def news_in_mind(scene: Scene) -> str:
-    """The news that somebody remembers or was told, as they would pass it on; nothing where there is none."""
+    """The news that somebody means to tell or was told, as they would pass it on; nothing where there is none."""
     for memory in _memories(scene):
-        hearing, intention = _HEARING.match(memory), _INTENTION.match(memory)
-        announcement = _ANNOUNCEMENT.match(memory)
-        if hearing:
-            core = _WANT.sub(f"{hearing['teller']} wants to", _news_in(hearing["words"]))
-        elif intention:
-            core = f"I want {intention['what']}"
-        else:
-            core = announcement["words"] if announcement else ""
-        if core and not _is_over(scene, core):
+        heard = _TOLD.match(memory)
+        announced = _ANNOUNCED.match(memory)
+        core = ""
+        if heard:
+            core = _MEANS.sub(_in_third_person(heard["teller"]), _news_in(heard["words"]))
+        elif announced:
+            core = announced["words"]
+        elif _OWN.match(memory):
+            core = _OWN.sub("I ", memory).replace("I are ", "I am ")
+        if core and not _is_over(scene, core) and not (scene.name and scene.name in core):
             return core
     return ""
 
@@ -112,84 +114,119 @@ def news_in_mind(scene: Scene) -> str:
 def plan(scene: Scene, schema: dict[str, Any]) -> list[dict[str, str]]:
     """The rest of a day from now to bedtime: work, a meal, people, and an event that one has heard of."""
     lines = data("town")["plan"]
-    stroke = schema["$defs"]["Stroke"]["properties"]
-    all_places: list[str] = stroke["where"].get("enum") or [stroke["where"].get("const", "home")]
-    match = _KNOWN_PLACES.search(scene.user)
-    known = f", {match['places']}," if match else ""
-    places = [place for place in all_places if f", {place}," in known] or all_places
-    minutes, bed = _rest_of_day(scene)
+    places = _known_places(scene, schema)
+    now, bedtime = _NOW.search(scene.user), _BEDTIME.search(scene.user)
+    begins = int(now["hour"]) * 60 + int(now["minute"]) if now else 360
+    ends = int(bedtime["hour"]) * 60 + int(bedtime["minute"]) if bedtime else 23 * 60
+    ends += 24 * 60 if ends <= begins else 0
     public = [place for place in places if place not in ("home", "work")] or ["home"]
     near = [public[int(scene.chance(f"place {turn}") * len(public))] for turn in range(2)]
+    work = "work" if "work" in places else "home"
     rows = [
-        (7 * 60 + 30, "home", "morning"),
-        (9 * 60, "work", "work"),
+        (5 * 60, "home", "morning"),
+        (9 * 60, work, "work"),
         (12 * 60, near[0], "lunch"),
-        (13 * 60 + 30, "work", "work"),
+        (13 * 60 + 30, work, "work"),
         (17 * 60, near[1], "errand" if scene.taste("evening") < 0.5 else "evening"),
         (19 * 60 + 30, "home", "night"),
         (22 * 60, "home", "night"),
     ]
-    day = [(at, where if where in places else "home", scene.pick(lines[kind], kind)) for at, where, kind in rows]
-    now = _NOW.search(scene.user)
+    day = [(at, where, scene.pick(lines[kind], f"{kind} {at}")) for at, where, kind in rows]
     event = _planned_event(scene, places, now["date"] if now else None)
     if event is not None:
         start, where, what = event
-        after = [row for row in day if row[0] > start + 120] or [(start + 120, *day[-1][1:])]
-        day = [row for row in day if row[0] <= start - 30] + [(start - 10, where, what), *after]
-    before = [row for row in day if row[0] <= minutes]
-    first = (minutes, *before[-1][1:]) if before else (minutes, "home", scene.pick(lines["morning"], "morning"))
-    day = [first, *(row for row in day if minutes < row[0] < bed and row[1:] != first[1:])]
-    day = day[: schema["properties"]["plan"].get("maxItems", len(day))]
+        later = [row for row in day if row[0] > start + 120] or [(start + 120, *day[-1][1:])]
+        day = [row for row in day if row[0] <= start - 30] + [(start - 10, where, what), (start + 120, *later[0][1:])]
+        day += [row for row in later if row[0] > start + 120]
+    begun = [row for row in day if row[0] <= begins]
+    rest = [row for row in day if begins < row[0] < ends]
+    day = [(begins, *(begun or day)[-1 if begun else 0][1:]), *rest]
     return [{"at": f"{at // 60 % 24:02d}:{at % 60:02d}", "where": where, "doing": what} for at, where, what in day]
 
 
-def _rest_of_day(scene: Scene) -> tuple[int, int]:
-    """Now and bedtime in minutes of the day; a bedtime after midnight belongs to this day."""
-    match = _REST_OF_DAY.search(scene.user)
-    now, bed = (int(text[:2]) * 60 + int(text[3:]) for text in (match["now"], match["bed"])) if match else (360, 1320)
-    return now, bed if bed > now else bed + _DAY
+def details(scene: Scene) -> list[dict[str, Any]]:
+    """An action in pieces of the length that is asked for."""
+    lines = data("town")["plan"]["details"]
+    minutes, count = (90, 4) if "half an hour to two hours" in scene.user else (15, 4)
+    first = int(scene.chance("details") * len(lines))
+    return [{"minutes": minutes, "doing": lines[(first + number) % len(lines)]} for number in range(count)]
 
 
-def _planned_event(scene: Scene, places: list[str], date: str | None) -> tuple[int, str, str] | None:
+def _planned_event(scene: Scene, places: Sequence[str], date: str | None) -> tuple[int, str, str] | None:
     """When, where and what an event of today is, if one is known of and its place can be planned."""
-    for memory in [*_memories(scene), *re.findall(r"Just now this happened: (.+)", scene.user)]:
-        match = _EVENT.search(memory)
-        if match and match["hour"] and f"{match['day']} {match['month']}" == date:
-            place = next((place for place in places if place in memory and place not in ("home", "work")), None)
-            is_own = _INTENTION.match(memory) is not None
-            if memory.startswith("You ") and not is_own:
-                continue
-            if place is not None and (is_own or scene.taste("goes out") < 0.7):
-                what = "receive the guests" if is_own else "go to what was announced"
-                return int(match["hour"]) * 60 + int(match["minute"]), place, what
+    happened = scene.user.partition("Just now this happened:")[2].partition("\n")[0]
+    for text in (*_memories(scene), *([happened] if happened else [])):
+        match = _EVENT.search(text)
+        if not match or not match["hour"] or f"{match['day']} {match['month']}" != date or text.startswith("You told"):
+            continue
+        place = next((place for place in places if place in text and place not in ("home", "work")), None)
+        is_own = _OWN.match(text) is not None
+        if place is not None and (is_own or scene.taste("goes out") < 0.7):
+            what = _what(text) or "what is on there"
+            doing = f"receive the guests of my {what}" if is_own else f"go to the {what}"
+            return int(match["hour"]) * 60 + int(match["minute"]), place, doing[:80]
     return None
 
 
-def _lines(scene: Scene) -> list[tuple[str, str]]:
-    """The lines of the conversation so far: speaker and words."""
-    match = _SO_FAR.search(scene.user)
-    lines = (line.partition(": ") for line in match["lines"].split("\n")) if match else ()
-    return [(speaker, words) for speaker, _, words in lines if words]
-
-
-def _choice(scene: Scene, texts: Sequence[str], salt: str) -> str:
-    """One of the texts that repeats nothing that was said or is remembered; empty where all do."""
-    known = [words for _, words in _lines(scene)]
-    known += [match["words"] if (match := _HEARING.match(each)) else each for each in _memories(scene)]
-    known += [quoted for each in _memories(scene) for quoted in re.findall(r'"([^"]+)"', each)]
-    new = [text.strip() for text in texts if not _repeats(text, known)]
-    return scene.pick(new, salt) if new else ""
-
-
-def _repeats(text: str, known: Iterable[str]) -> bool:
-    own = " ".join(re.findall(r"\w+", text.casefold()))
-    others = (" ".join(re.findall(r"\w+", each.casefold())) for each in known)
-    return any(SequenceMatcher(None, own, other, autojunk=False).ratio() >= _LIKE for other in others)
+def _known_places(scene: Scene, schema: dict[str, Any]) -> list[str]:
+    stroke = schema["$defs"]["Stroke"]["properties"]["where"]
+    places: list[str] = stroke.get("enum") or [stroke.get("const", "home")]
+    match = _KNOWN.search(scene.user)
+    known = match["places"].split("; ") if match else places
+    return [place for place in places if place in known] or places[:1]
 
 
 def _memories(scene: Scene) -> list[str]:
     match = _IN_MIND.search(scene.user)
-    return _MEMORY.findall(match["memories"]) if match else []
+    return [memory["text"] for memory in _MEMORY.finditer(match["memories"])] if match else []
+
+
+def _transcript(scene: Scene) -> list[str]:
+    """What was said so far, line by line."""
+    match = _TRANSCRIPT.search(scene.user)
+    return match["lines"].split("\n") if match else []
+
+
+def _partner(scene: Scene) -> str:
+    match = _PARTNER.search(scene.user)
+    return first_name(match["partner"]) if match else "you"
+
+
+def _fresh(scene: Scene, lines: Sequence[str], name: str) -> str:
+    """One of some lines, one that repeats nothing in the prompt if there is any."""
+    texts = [line.replace("{name}", name) for line in lines]
+    first = int(scene.chance("line") * len(texts))
+    ordered = texts[first:] + texts[:first]
+    there = [_folded(line) for line in [*_transcript(scene), *_memories(scene)]]
+    there += [_folded(words) for memory in _memories(scene) for words in re.findall(r'"([^"]+)"', memory)]
+    plain = [text for text in ordered if key_part(text) not in scene.text]
+    for text in [*plain, *ordered]:
+        if not any(_is_like(_folded(text), line) for line in there):
+            return text
+    return f"{ordered[0]} {ordered[-1]}"
+
+
+def _is_like(text: str, line: str) -> bool:
+    matcher = SequenceMatcher(None, text, line, autojunk=False)
+    return matcher.real_quick_ratio() >= _LIKE and matcher.quick_ratio() >= _LIKE and matcher.ratio() >= _LIKE
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _in_third_person(teller: str) -> Callable[[re.Match[str]], str]:
+    return lambda match: f"{teller} {'wants ' if 'want' in match[0] else 'is '}"
+
+
+def _what(text: str) -> str:
+    """What an event is, as the text calls it."""
+    match = _WHAT.search(_news_in(text) or text)
+    return match["what"] if match else ""
+
+
+def _is_alarming(text: str) -> bool:
+    return holds_word(text, tuple(data("town")["alarming"]))
 
 
 def _is_over(scene: Scene, text: str) -> bool:
@@ -204,18 +241,19 @@ def _is_over(scene: Scene, text: str) -> bool:
     return int(event["day"]) < int(today) or int(now["hour"]) * 60 + int(now["minute"]) >= begins
 
 
-def _is_event(text: str) -> bool:
-    return _EVENT.search(text) is not None
-
-
 def _news_in(words: str) -> str:
     """The news in something that was said; nothing where it holds none."""
-    event = re.search(r"[^.!?\n:]*\bon \d{1,2} [A-Z][a-z]+[^.!?\n]*[.!?]", words)
+    event = re.search(r"[^.!?\n:]*\bon \d{1,2} [A-Z][a-z]+(?:[^.!?\n]*)[.!?]", words)
     if event:
         return event.group().strip()
     for line in data("town")["news"]:
-        lead = line.partition("{")[0].strip()
+        lead = key_part(line)
         if lead in words:
-            rest = words.partition(lead)[2].strip()
-            return rest.partition(". ")[2] if "{name}" in line else rest
+            return words.partition(lead)[2].strip(" .,!?:").partition("! ")[0]
     return ""
+
+
+def _is_untold(scene: Scene, name: str) -> bool:
+    """Whether nothing in mind says that this person was told already; once in a while it is said twice."""
+    before = [memory for memory in _memories(scene) if memory.startswith(f"You told {name}")]
+    return not any(_news_in(memory) for memory in before) and scene.chance("tell") < 0.7
