@@ -13,7 +13,7 @@ import pytest
 from populace import Field, Memory, Mind, People, Run, Scenario, simulate
 from populace.base.errors import ActionRefusedError, ParameterError, WorldError
 from populace.deciders import DeskQuestion, FunctionDesk
-from populace.minds import Actions, Acts, Among, BaseAction, Give, Move, Outcome, Post, Speak, Use
+from populace.minds import ActionOutcome, Actions, Acts, Among, BaseAction, Give, Move, Post, Speak, Use
 from populace.models import HashingEmbedder, Request, Scripted
 from populace.worlds.surroundings import Surroundings
 
@@ -230,4 +230,4 @@ def test_a_world_with_the_wrong_options_is_named() -> None:
 def test_an_action_cannot_hold_what_it_does_not_know() -> None:
     with pytest.raises(pydantic.ValidationError):
         Give(to="Ann", thing="apple", price=3)  # type: ignore[call-arg]
-    assert Outcome().text == ""
+    assert ActionOutcome().text == ""

@@ -70,7 +70,8 @@ class LineReader:
             file = sys.stdin.fileno()
         except (io.UnsupportedOperation, ValueError):
             # Standard input is an object of a test.
-            return sys.stdin.readline().removesuffix("\n") or None
+            text = sys.stdin.readline()
+            return text.removesuffix("\n") if text else None
         while b"\n" not in self._bytes:
             if cancelled is not None and cancelled.is_set():
                 return None

@@ -14,7 +14,8 @@ from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
 from populace.experiments.analyses import Analysis
-from populace.experiments.arms import SETTINGS, Arm, seed_of
+from populace.experiments.analysis_plan import AnalysisPlan
+from populace.experiments.arms import SETTINGS, Arm, level_text, seed_of
 from populace.experiments.code import plan_code, require_trust
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
@@ -107,6 +108,8 @@ class ExperimentPlan(RunSettings):
         outcomes: What is measured of every run.
         analyses: What is asked of all runs together: `path_dependence(OUTCOME, FACTOR)` or
             `fluctuation(OUTCOME, FACTOR)`. Like the number of replicates, they change no run.
+        analysis_plan: What will be compared, and how: it is hashed and dated when the experiment begins, and tables say
+            of every comparison whether it was planned. It changes no run.
         pairing: Common random numbers: replicate 3 has the same seed in all arms; or, with names of factors, in all
             arms that differ in these factors only.
         fork_at: Arms differ only from this step on, and share their history before it.
@@ -127,6 +130,7 @@ class ExperimentPlan(RunSettings):
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
     outcomes: Annotated[list[Outcome], BeforeValidator(_read_outcomes)] = pydantic.Field(min_length=1)
     analyses: Annotated[list[Analysis], BeforeValidator(_read_analyses)] = pydantic.Field(default=[])
+    analysis_plan: AnalysisPlan | None = None
     pairing: bool | list[str] = True
     fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
     stop: StoppingRule = StoppingRule()
@@ -179,6 +183,8 @@ class ExperimentPlan(RunSettings):
                 del outcome["share"]
             if not outcome["time"]:
                 del outcome["time"]
+        if self.analysis_plan is None:
+            del data["analysis_plan"]
         return data | {"factors": {name: factor.data() for name, factor in self.factors.items()}}
 
     def arms(self) -> list[Arm]:
@@ -225,8 +231,8 @@ class ExperimentPlan(RunSettings):
         shorter one.
         """
         substance = self.data()
-        for name in ("question", "replicates", "stop", "keep", "analyses"):
-            del substance[name]
+        for name in ("question", "replicates", "stop", "keep", "analyses", "analysis_plan"):
+            substance.pop(name, None)
         substance["source"] = find_scenario(self.scenario).source_hash()
         digest = hashlib.blake2b(json.dumps(substance, sort_keys=True).encode(), digest_size=2)
         return f"{self.name}-{digest.hexdigest()}"
@@ -253,6 +259,10 @@ class ExperimentPlan(RunSettings):
             raise UsageError(
                 f"{reserved!r} is a column of every table of results.", "Give the factor or outcome another name."
             )
+        if self.analysis_plan is not None:
+            levels = {name: [level_text(level) for level in factor.names] for name, factor in self.factors.items()}
+            names = [outcome.name for outcome in self.outcomes]
+            self.analysis_plan.check(names, levels, [arm.name for arm in self.arms()])
         if self.replicates < 2 and not self.design.sampled:
             raise UsageError(
                 "one replicate shows no effect: there is nothing to tell it from chance.",
@@ -287,7 +297,7 @@ def _usage_error(error: pydantic.ValidationError) -> UsageError:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     parts: dict[Any, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
-    parts["analyses"] = Analysis
+    parts |= {"analyses": Analysis, "analysis_plan": AnalysisPlan}
     part = parts.get(first["loc"][0]) if first["type"] == "extra_forbidden" else None
     if part is not None:
         return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)

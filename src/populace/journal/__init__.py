@@ -3,6 +3,7 @@
 from populace.journal.binding import check_end, damage, verify_journal
 from populace.journal.intervention_list import AnyIntervention, read_interventions
 from populace.journal.interventions import (
+    NOBODY_SELECTED,
     AddPeople,
     Announce,
     ChangeParameters,
@@ -23,6 +24,7 @@ from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunS
 
 __all__ = [
     "DECIDERS",
+    "NOBODY_SELECTED",
     "READ_ERRORS",
     "UNREADABLE",
     "AddPeople",

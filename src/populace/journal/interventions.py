@@ -18,6 +18,9 @@ from populace.journal.selection import PlainData, Selection
 from populace.models import check_model
 from populace.people import HEARD, People
 
+NOBODY_SELECTED = "nobody selected"
+"""The kind of the event of an intervention whose conditions nobody meets."""
+
 
 class Target(Protocol):
     """What an intervention acts on."""
@@ -63,6 +66,16 @@ class Intervention(PlainData):
 
     def end(self, target: Target, step: int) -> None:
         """Undo it, where it lasts for some steps only and this is the step after the last of them."""
+
+    def selects_nobody(self, people: People, rng: np.random.Generator) -> bool:
+        """Whether it acts on some people only, and none of these meets its conditions.
+
+        Args:
+            people: The people at this step.
+            rng: The same random numbers as those for `apply`.
+        """
+        selection: Selection | None = getattr(self, "to", None)
+        return selection is not None and not len(selection.of(people, rng))
 
     def check(self, target: Target, rng: np.random.Generator) -> str:
         """Try it on a society that is there to be tried on, and say in words what it does.
