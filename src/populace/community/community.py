@@ -188,9 +188,9 @@ class Community:
         """
         match = self.posts.filter(pl.col("post") == post)
         if not match.height:
-            known = (
-                f"they are numbered 1 to {self.posts['post'].last()}" if self.posts.height else "nothing was written"
-            )
+            known = "nothing was written"
+            if self.posts.height:
+                known = f"they are numbered 1 to {int(self.posts['post'][-1])}"
             raise UsageError(
                 f"{self.run.name} has no post {post}; {known}.",
                 "`populace show RUN --thread N` shows the number of each post.",
