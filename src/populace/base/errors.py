@@ -310,6 +310,22 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return next(iter(matches or sorted(longer, key=len)), None)
 
 
+def nearest_id(name: str, ids: Iterable[str]) -> str | None:
+    """The id most like `name`, or the first id with such a beginning: an id is words and a digest, joined by hyphens.
+
+    Example:
+        >>> nearest_id("nrms", ["market-77aa01", "norms-1a2b3c"])
+        'norms-1a2b3c'
+    """
+    beginnings: dict[str, str] = {}
+    for each in ids:
+        words = each.split("-")
+        for count in range(len(words), 0, -1):
+            beginnings.setdefault("-".join(words[:count]), each)
+    guess = nearest(name, beginnings)
+    return None if guess is None else beginnings[guess]
+
+
 def line_in(error: BaseException, file: str) -> int | None:
     """The innermost line of a file that an exception passed through, or None."""
     line, trace = None, error.__traceback__

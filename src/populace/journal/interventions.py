@@ -186,8 +186,8 @@ class ChangeThing(Intervention):
     """Let a thing of the world be in another state, for people to notice. The world needs things for it.
 
     Example:
-        >>> ChangeThing(at=30, place="Kettle & Crumb: kitchen: stove", state="burning").describe()
-        'At step 30, Kettle & Crumb: kitchen: stove is now burning'
+        >>> ChangeThing(at=30, place="Kettle & Crumb > kitchen > oven", state="burning").describe()
+        'At step 30, Kettle & Crumb > kitchen > oven is now burning'
     """
 
     kind: Literal["thing"] = "thing"
