@@ -99,10 +99,18 @@ def test_a_run_that_is_not_under_way_says_so(tmp_path: Path) -> None:
     with suppress(InterruptedRunError):
         simulate(Shirts(people_count=2), decider="rule", play="1", workspace=tmp_path)
 
+    name = name_of(tmp_path)
+
     async def story(visit: Visit) -> None:
-        await visit.open(f"/run/{name_of(tmp_path)}/play")
+        await visit.open(f"/run/{name}/play")
         await visit.sees("not under way")
-        await visit.open(f"/run/{name_of(tmp_path)}")
+        visit.studio.library.remove(name)
+        await visit.sees("there is no run")
+        visit.studio.workspace.restore(name)
+        await visit.sees("not under way")
+        await visit.open(f"/run/{name}")
         await visit.sees_marked("take-part")
+        await visit.open("/run/nothing/play")
+        await visit.sees("there is no run 'nothing'")
 
     visiting(tmp_path, story)

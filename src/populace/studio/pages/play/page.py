@@ -7,11 +7,12 @@ from typing import Any
 
 from nicegui import ui
 
+from populace.base.errors import PopulaceError
 from populace.base.formatting import duration
 from populace.engine.folder_desk import OpenQuestion, open_questions, send_reply
 from populace.studio.jobs import command
 from populace.studio.shell.addresses import run_address
-from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
+from populace.studio.shell.frame import Page, empty_state, error_card, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.text import display_text, prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.elements import action, note, outline, refill
@@ -52,7 +53,15 @@ class _PlayView:
         ui.timer(_REFRESH_S, notify_errors(self._show))
 
     def _show(self) -> None:
-        run = self.studio.library.run(self.name)
+        try:
+            run = self.studio.library.run(self.name)
+        except PopulaceError as error:
+            # It may have been deleted, and come back.
+            if self._content != error.what:
+                self._content, self._clocks = error.what, []
+                with refill(self.place):
+                    error_card(error)
+            return
         busy = run.journal.busy()
         waiting = open_questions(run.folder) if busy else []
         content = [(each.question.key, each.attempt) for each in waiting], busy, run.manifest.status.state
