@@ -59,6 +59,8 @@ class PopulaceError(Exception):
 
     Attributes:
         place: The lines of the user's own code that led to the error, where it arose in them.
+        entry: The path of the entry of a document that the error is about, as keys and numbers of items; empty where
+            it is about none.
 
     Example:
         >>> from populace import People
@@ -83,6 +85,7 @@ class PopulaceError(Exception):
         self.what = what
         self.hint = None if hint is None else for_terminal(hint)
         self.place: str | None = None
+        self.entry: tuple[int | str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.what} {self.hint}" if self.hint else self.what
