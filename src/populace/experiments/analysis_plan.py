@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import polars as pl
 import pydantic
 
+from populace.base.document_lines import at_entry
 from populace.base.errors import UnknownNameError, UsageError
 from populace.statistics import look_levels
 
@@ -111,18 +112,20 @@ class AnalysisPlan(pydantic.BaseModel):
 
     def check(self, outcomes: Collection[str], factors: Mapping[str, Collection[str]], arms: Sequence[str]) -> None:
         """Raise an error if it names an outcome, factor, level or arm that the experiment does not have."""
-        for each in self.contrasts:
-            if each.outcome not in outcomes:
-                raise UnknownNameError("outcome", each.outcome, outcomes, "The plan names an outcome.")
-            if each.factor is not None and each.factor not in factors:
-                raise UnknownNameError("factor", each.factor, factors, "The plan names a factor.")
-            known = list(arms) if each.factor is None else list(factors[each.factor])
-            for name in (each.of, each.baseline):
-                if name is not None and name not in known:
-                    kind = "arm" if each.factor is None else f"level of {each.factor}"
-                    raise UnknownNameError(kind, name, known, "The plan compares it.")
+        for number, each in enumerate(self.contrasts):
+            with at_entry("contrasts", number):
+                if each.outcome not in outcomes:
+                    raise UnknownNameError("outcome", each.outcome, outcomes, "The plan names an outcome.")
+                if each.factor is not None and each.factor not in factors:
+                    raise UnknownNameError("factor", each.factor, factors, "The plan names a factor.")
+                known = list(arms) if each.factor is None else list(factors[each.factor])
+                for name in (each.of, each.baseline):
+                    if name is not None and name not in known:
+                        kind = "arm" if each.factor is None else f"level of {each.factor}"
+                        raise UnknownNameError(kind, name, known, "The plan compares it.")
         if self.looks:
-            look_levels(self.looks, self.alpha)
+            with at_entry("looks"):
+                look_levels(self.looks, self.alpha)
 
     def level_at(self, replicates: int) -> float:
         """The confidence level at a look; where looks are planned it spends alpha over them."""
