@@ -2,11 +2,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from populace import Run, Scenario, simulate
 from support.models import Counting
 from support.scenarios import Shirts
+
+# How long an example takes depends on what else the machine does, and says nothing about what is tested.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)

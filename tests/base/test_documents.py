@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -67,6 +68,12 @@ def test_brackets_in_strings_are_not_nesting() -> None:
 def test_yaml_that_would_hang_run_or_surprise_is_refused(text: str, says: str) -> None:
     with pytest.raises(DocumentError, match=says):
         parse_yaml(text)
+
+
+def test_a_character_that_json_writes_as_two_halves_is_one_in_yaml_too() -> None:
+    assert parse_yaml(json.dumps({"mood": "\U0001f600"})) == {"mood": "\U0001f600"}
+    with pytest.raises(DocumentError, match="line 2: it holds half of a character"):
+        parse_yaml('a: 1\nb: "\\ud83d alone"')
 
 
 def test_plain_yaml_with_aliases_and_merges_is_read() -> None:

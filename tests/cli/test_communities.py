@@ -118,6 +118,15 @@ def test_a_study_is_made_with_runs_and_rated_without_them(place: Path) -> None:
     assert {row["who"]: row["answers"] for row in told["rates"]} == {"persons": 1, "models": made["pairs"]}
 
 
+def test_raters_read_real_threads_first_and_get_one_arm(place: Path) -> None:
+    settings = ("--study", "s2", "--browse", "1", "--between")
+    called(place, "discern", name(place), "--real", str(place / "real2.jsonl"), *settings)
+    first = called(place, "discern", "--study", "s2", "--rater", "Ann", keys=" 1q")
+    assert "a real thread to read first, 1 of 1" in first.stdout
+    again = called(place, "discern", "--study", "s2", "--rater", "Ann", keys="q")
+    assert "to read first" not in again.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [

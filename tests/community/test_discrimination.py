@@ -242,3 +242,19 @@ def test_answers_that_cannot_be_read_are_counted_and_left_out() -> None:
     result = analyse_ratings(pl.concat([table, unreadable]))
     assert result.rates["answers"][0] == 10
     assert any("1 answer could not be read" in note for note in result.notes)
+
+
+def test_raters_are_assigned_between_arms_evenly_and_keep_their_arm() -> None:
+    generated = conversations_of(Community(board(seed=1, offence=0.0, threads=4, replies=0)))
+    pairs = make_pairs(real(4), dict.fromkeys(("full", "no_personas", "neither"), generated))
+    ratings = Ratings()
+    arms: dict[str, str] = {}
+    for number in range(9):
+        rater = f"rater {number}"
+        mine = ratings.pairs_of_rater(pairs, rater)
+        (arms[rater],) = {pair.arm for pair in mine}
+        assert len(mine) == 4
+        ratings.add([mine[0].rating(rater, "person", "first")])
+    assert sorted(list(arms.values()).count(arm) for arm in set(arms.values())) == [3, 3, 3]
+    assert {pair.arm for pair in ratings.pairs_of_rater(pairs, "rater 0")} == {arms["rater 0"]}
+    assert ratings.pairs_of_rater([], "rater 0") == []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from populace.base.errors import UnknownNameError, UsageError
@@ -61,3 +63,14 @@ def test_raters_have_names() -> None:
     for name in ("", " \x00 ", "x" * 61):
         with pytest.raises(UsageError):
             rater_name(name)
+
+
+def test_raters_of_a_study_read_real_threads_first_that_are_in_no_pair(place: Workspace, material: Material) -> None:
+    study = Study.make(place, "browsed", replace(material, browse=2, between=True))
+    assert len(study.browsing) == 2
+    assert len(study.pairs) == 3
+    assert not {thread.title for thread in study.browsing} & {pair.real.title for pair in study.pairs}
+    assert study.between
+    assert not Study.make(place, "plain", material).between
+    with pytest.raises(UsageError, match="none would be left"):
+        Study.make(place, "greedy", replace(material, browse=5))

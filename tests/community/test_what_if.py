@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from populace import Run
+from populace import Run, simulate
 from populace.base.errors import UnknownNameError, UsageError
 from populace.community.community import Community
 from populace.community.judges import judge_posts
@@ -12,7 +12,8 @@ from populace.community.tone import tone
 from populace.community.topics import Topics
 from populace.community.what_if import what_if
 from populace.models import HashingEmbedder, Scripted
-from support.forums import forum, posts, threads, writer
+from populace.scenarios.forum import Forum
+from support.forums import SMALL, forum, posts, threads, writer
 
 
 @pytest.fixture
@@ -171,3 +172,18 @@ def test_topics_do_not_depend_on_the_order_of_the_sets() -> None:
     assert one.shares.tolist() == [[1, 0], [0, 1]] or one.shares.tolist() == [[0, 1], [1, 0]]
     assert sorted(two.typical) == sorted(one.typical)
     assert Topics([[], []], HashingEmbedder(), 2).typical == []
+
+
+def test_a_multiverse_with_new_people_draws_them_again_from_the_same_design() -> None:
+    run = simulate(Forum(design=SMALL | {"posts": 2}, expand=False), model=writer(), seed=3)
+    same = multiverse(run, 1, model=writer())
+    new = multiverse(run, 2, people="new", model=writer())
+    names = [set(each.people()["name"]) for each in (run, *same, *new)]
+    assert names[0] == names[1]
+    assert len({frozenset(each) for each in (names[0], *names[2:])}) == 3
+    assert [each.manifest.regime.parameters for each in new] == [run.manifest.regime.parameters] * 2
+    assert new.compare().height == 3
+    with pytest.raises(UsageError, match="is a fork"):
+        multiverse(same[0], 1, people="new", model=writer())
+    with pytest.raises(UsageError, match="only be continued by the people"):
+        multiverse(run, 1, 1, people="new", model=writer())

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from populace import Run, simulate
-from populace.base.errors import UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.community.model_caller import ModelCaller
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
 from populace.evaluation.believability import (
     STANDARD,
     Believability,
+    BelievabilityPlan,
+    BelievabilityStudy,
+    Condition,
+    believability_report,
     hold_interviews,
     interview_questions,
 )
-from populace.evaluation.believability.files import read_people_answers, write_answer_form
+from populace.evaluation.believability.files import read_people_answers, write_answer_form, write_ranking_form
 from populace.evaluation.believability.interview_questions import AREAS
-from populace.evaluation.believability.judging import rank_by_model
+from populace.evaluation.believability.judging import rank_by_model, ranking_tasks
 from populace.minds import Memory, Mind
 from populace.models import HashingEmbedder, Request, Scripted
 from populace.people import People
+from populace.scenarios.norms import Norms
+from support.commands import populace
 
 CONDITIONS = ["full mind", "no reflection", "neither reflection nor plans", "no memory", "people"]
 MARKS = {"reflection": "You concluded", "plan": "You meant to", "deed": "You mended"}
@@ -104,8 +112,6 @@ def all_answers(interviews: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path) -
 
 
 def ranked(answers: pl.DataFrame, lives: pl.DataFrame, *judges: Scripted) -> Believability:
-    from populace.evaluation.believability.judging import ranking_tasks
-
     wordings = {question.id: question.text for question in interview_questions()}
     tables = [
         rank_by_model(ranking_tasks(answers, lives, wordings, judge.spec, 0), ModelCaller(judge)) for judge in judges
@@ -204,5 +210,131 @@ def test_a_judge_who_does_not_answer_is_counted_and_ranks_nothing(
 
 @pytest.fixture
 def village(tmp_path: Path) -> Workspace:
-    simulate(Village(), model=RESIDENT, workspace=tmp_path, name="village")
+    simulate(Village(), model="scripted:cast", workspace=tmp_path)
     return Workspace(tmp_path)
+
+
+def plan_of(village: Workspace, **changes: Any) -> BelievabilityPlan:
+    return BelievabilityPlan(name="study", runs=village.names(), judges=["scripted:first"], **changes)
+
+
+def test_a_study_is_estimated_held_judged_and_reported(village: Workspace, tmp_path: Path) -> None:
+    study = BelievabilityStudy(plan_of(village), village)
+    estimate = study.estimate()
+    assert (estimate.residents, estimate.questions, estimate.interviews) == (4, 25, 4 * 25 * 4)
+    assert estimate.judging == {"scripted:first": 4 * 25 * 3}
+    assert estimate.cost == 0
+    study.interview()
+    study.judge()
+    files = believability_report(study).write(tmp_path / "report")
+    assert [file.suffix for file in files] == [".html", ".md", ".svg"]
+    text = files[1].read_text()
+    assert "scripted:first has a position bias" in text.replace("\\", "")
+    assert "Dunn" in text
+    assert BelievabilityStudy(plan_of(village), village).estimate().calls == 0
+
+
+def test_a_study_that_was_stopped_repeats_no_condition_and_no_judge(
+    village: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from populace.evaluation.believability import study as module
+
+    held: list[str] = []
+    hold = module.hold_interviews
+
+    def stopping(run: Run, condition: Condition, *arguments: Any, **options: Any) -> Any:
+        if len(held) == 2:
+            raise KeyboardInterrupt
+        held.append(condition.name)
+        return hold(run, condition, *arguments, **options)
+
+    monkeypatch.setattr(module, "hold_interviews", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        BelievabilityStudy(plan_of(village), village).interview()
+    again = BelievabilityStudy.open("study", village)
+    assert again.estimate().interviews == 2 * 25 * 4
+    with pytest.raises(UsageError, match="2 of 4 interviews are not held"):
+        _ = again.answers
+    monkeypatch.setattr(module, "hold_interviews", hold)
+    again.interview()
+    whole = BelievabilityStudy(plan_of(village).model_copy(update={"name": "whole"}), village)
+    whole.interview()
+    assert again.answers.equals(whole.answers)
+
+
+def test_a_person_ranks_in_a_blind_form(village: Workspace, tmp_path: Path) -> None:
+    study = BelievabilityStudy(plan_of(village), village)
+    study.interview()
+    form = write_ranking_form(tmp_path / "form.csv", study.tasks("person Ann"))
+    rows = pl.read_csv(form, infer_schema=False)
+    assert "condition" not in rows.columns
+    assert not any(name in form.read_text() for name in ("full mind", "no reflection"))
+    place = pl.col("letter").replace_strict({letter: str(n) for n, letter in enumerate("ABCDE", 1)})
+    rows.with_columns(rank=place).write_csv(tmp_path / "filled.csv")
+    study.add_rankings(tmp_path / "filled.csv", "Ann")
+    (bias,) = study.result().position_biases()
+    assert (bias.judge, bias.biased, bias.shares[0]) == ("person Ann", True, 1.0)
+    rows.with_columns(rank=pl.lit("best")).write_csv(tmp_path / "wrong.csv")
+    with pytest.raises(UsageError, match="row 2"):
+        study.add_rankings(tmp_path / "wrong.csv", "Ann")
+    with pytest.raises(UsageError, match="ranks nothing"):
+        study.add_rankings(form, "Ann")
+
+
+def test_a_name_that_is_taken_by_another_study_is_refused(village: Workspace) -> None:
+    BelievabilityStudy(plan_of(village), village).interview()
+    with pytest.raises(UsageError, match="another name"):
+        BelievabilityStudy(plan_of(village, words=20), village)
+    with pytest.raises(UnknownNameError, match="study"):
+        BelievabilityStudy.open("studi", village)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ({"conditons": {}}, "conditions"),
+        ({"conditions": {"full": {}, "odd": {"without": ["reflections"]}}}, "reflection"),
+        ({"conditions": {"full": {}}}, "two conditions"),
+        ({"conditions": [{"name": "a"}, {"name": "a"}]}, "'a'"),
+        ({"conditions": {"people": {}, "full": {}}}, "people wrote"),
+        ({"runs": []}, "runs"),
+    ],
+)
+def test_a_wrong_plan_is_refused_with_what_is_wrong(data: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        BelievabilityPlan(**{"name": "study", "runs": ["one"]} | data)
+    assert says in f"{caught.value.what} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([("Nobody", "news", "Yes.")], "Nobody"),
+        ([("0", "newz", "Yes.")], "news"),
+        ([("0", "news", "Yes."), ("0", "news", "No.")], "row 3"),
+    ],
+)
+def test_answers_of_people_about_nobody_or_nothing_are_refused(
+    rows: list[tuple[str, str, str]], says: str, tmp_path: Path
+) -> None:
+    lives = pl.DataFrame({"run": ["r"], "resident": ["0"], "name": ["Ann"], "life": ["Ann."]})
+    path = tmp_path / "people.csv"
+    pl.DataFrame(rows, schema=["resident", "question", "answer"], orient="row").write_csv(path)
+    with pytest.raises(UsageError) as caught:
+        read_people_answers(path, lives, interview_questions())
+    assert says in f"{caught.value.what} {caught.value.hint}"
+
+
+def test_the_command_says_what_it_takes_and_ends_with_a_report(village: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "questions.toml").write_text('[memory]\nnews = "What is new?"\nday = "How was {your} day?"\n')
+    simulate(Norms(workers=3, days=1), model="scripted:cast", workspace=tmp_path / "office")
+    (name,) = Workspace(tmp_path / "office").names()
+    common = ("--workspace", str(tmp_path / "office"), "--questions", str(tmp_path / "questions.toml"))
+    dry = populace("believability", name, "--judge", "scripted:first", "--dry-run", "--json", *common)
+    document = json.loads(dry.stdout)["data"]
+    assert (document["residents"], document["questions"], document["calls"]) == (3, 2, 24 + 18)
+    done = populace("believability", name, "--judge", "scripted:first", *common)
+    assert done.returncode == 0, done.stderr
+    assert "no cost" in done.stdout
+    assert (tmp_path / "office" / "believability" / name / f"believability-{name}.html").is_file()
+    assert populace("believability", "--workspace", str(tmp_path / "office")).returncode == 2

@@ -45,19 +45,21 @@ def test_any_pair_of_outcomes_gives_a_table_or_a_sentence(tmp_path: Path, kinds:
     assert rows or "warning" in done.stdout
 
 
-def test_a_perfect_effect_has_a_table_without_p_and_the_reason() -> None:
+def test_a_perfect_effect_has_the_p_of_exchanging_runs_and_a_wide_interval() -> None:
     results = experiment("zero", "one").run(workers=1, check=False)
     (row,) = results.effects().iter_rows(named=True)
-    assert (row["effect"], row["p"], row["p_adjusted"], row["method"]) == (1.0, None, None, "no variation")
-    done = populace("experiment", "--list")
-    assert done.returncode == 0
+    assert (row["effect"], row["p"]) == (1.0, pytest.approx(0.125))
+    assert row["low"] < 0.3 and row["high"] == 1
+    (row,) = experiment("zero", "five").run(workers=1, check=False).effects().iter_rows(named=True)
+    assert (row["effect"], row["p"], row["low"], row["method"]) == (5.0, 0.25, None, "no variation")
+    assert "nothing varies" in row["warning"]
 
 
-def test_the_command_explains_an_effect_without_p(tmp_path: Path) -> None:
-    done = populace("experiment", written(tmp_path, "zero", "one"), "--workers", "1", "--no-check")
-    assert "has no p value" in done.stdout
+def test_an_effect_without_variation_can_be_shown(tmp_path: Path) -> None:
+    done = populace("experiment", written(tmp_path, "zero", "five"), "--workers", "1", "--no-check")
+    assert "nothing varies" in " ".join(done.stdout.split())
     document = json.loads(populace("experiment", "odd.yaml", "--workers", "1", "--json").stdout)
-    assert document["data"]["effects"]["value"][0]["p"] is None
+    assert document["data"]["effects"]["value"][0]["low"] is None
 
 
 def test_the_mean_of_a_share_has_an_interval_between_0_and_1() -> None:
@@ -82,7 +84,7 @@ def test_an_infinite_outcome_is_named_and_not_averaged(tmp_path: Path) -> None:
 
 def test_missing_values_are_counted_and_left_out(tmp_path: Path) -> None:
     done = populace("experiment", written(tmp_path, "any", "nan"), "--workers", "1", "--no-check")
-    assert "3 complete runs gave no value" in done.stdout
+    assert "3 complete runs without a value" in done.stdout
 
 
 def test_where_every_run_fails_the_command_fails(tmp_path: Path) -> None:

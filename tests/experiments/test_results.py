@@ -53,6 +53,21 @@ def planted(folder: Path, failing: float = 0.0, **changes: Any) -> Results:
     return Results(made)
 
 
+def test_costs_carry_the_currency_of_the_price_table_at_the_time(tmp_path: Path) -> None:
+    results = planted(tmp_path)
+    assert results.runs["currency"].unique().to_list() == [""], "rows of earlier versions say none"
+    (file,) = (results.folder.path / "rows").iterdir()
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row in rows:
+        row["currency"] = "EUR" if row["arm"] == 0 or row["replicate"] else "USD"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    again = Results(results.folder)
+    assert set(again.runs["currency"]) == {"EUR", "USD"}
+    assert again.arms["currency"].to_list()[0] == "EUR"
+    assert again.arms["currency"].to_list()[1] == "USD and EUR"
+    assert again.digest == results.digest, "what was spent is not part of it"
+
+
 def test_effects_are_paired_and_find_what_was_planted(tmp_path: Path) -> None:
     effects = planted(tmp_path).effects("share_blue")
     assert effects["arm"].to_list() == [

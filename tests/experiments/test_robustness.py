@@ -65,7 +65,7 @@ def test_the_same_seeds_are_used_under_every_variation() -> None:
 
 def test_a_run_whose_metric_hangs_on_the_order_does_not_survive_it() -> None:
     run = simulate(Sides(), model=POSITION, seed=2)
-    found = check_robustness(run, variations={**TURNED, "polite": {"wording": "polite"}}, seeds=4, workers=1)
+    found = check_robustness(run, variations={**TURNED, "polite": {"wording": "polite"}}, seeds=6, workers=1)
     verdicts = dict(found.conclusions.select("variation", "survives").iter_rows())
     assert verdicts == {"options reversed": "no", "polite": "yes"}
     (spread,) = found.spread.iter_rows(named=True)
@@ -95,11 +95,11 @@ def test_a_run_of_the_rule_and_a_fork_are_refused() -> None:
 @pytest.mark.slow
 def test_the_command_repeats_a_run_and_reports_one_document() -> None:
     assert populace("run", "norms", "--model", POSITION, "--workers", "4", "--days", "1").returncode == 0
-    done = populace("robust", "last", "--seeds", "3", "--variation", "options reversed", "--json")
+    done = populace("robust", "last", "--seeds", "6", "--variation", "options reversed", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["data"]
     assert found["survived"]["share_blue ends at 1 ± 0"] == "no"
-    shown = populace("robust", "last", "--seeds", "3", "--variation", "options reversed")
+    shown = populace("robust", "last", "--seeds", "6", "--variation", "options reversed")
     assert "survive" in shown.stdout
     wrong = populace("robust", "last", "--variation", "options revered")
     assert wrong.returncode == 2

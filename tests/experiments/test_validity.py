@@ -247,7 +247,9 @@ def test_models_agree_where_the_same_effect_has_the_same_sign() -> None:
     assert (agreed.verdict, opposed.verdict) == ("pass", "fail")
     alone = {"model": ["scripted:uniform", "scripted:first"]}
     assert validity(planted(Path("c"), shifted(0, 1), factors=alone))["models agree"].verdict == "fail"
-    assert validity(planted(Path("d"), shifted(1, 1), factors=alone))["models agree"].verdict == "pass"
+    assert validity(planted(Path("d"), shifted(1, 1), factors=alone))["models agree"].verdict == "undecided"
+    none = validity(planted(Path("e"), shifted(1, 1, 1, 1), factors=factors))["models agree"]
+    assert none.verdict == "undecided"
 
 
 def test_failed_runs_are_counted() -> None:

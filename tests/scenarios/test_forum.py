@@ -304,3 +304,9 @@ def test_a_what_if_needs_a_post_that_exists() -> None:
         simulate(
             Forum(design=SMALL, expand=False, whatif={"post": 3, "as_": "a troll"}), model=writer(), keep="nothing"
         )
+
+
+def test_writers_without_personas_are_numbered_as_in_the_source() -> None:
+    run = simulate(Forum(design=SMALL | {"posts": 2, "people": 4}, personas=False), model=writer(), keep="nothing")
+    assert run.people()["name"].to_list() == [f"Person {number}" for number in range(1, 5)]
+    assert set(run.prompts(at=1)["system"]) <= {f"You are Person {number}." for number in range(1, 5)}

@@ -28,7 +28,7 @@ def pair(seed: int, scenario: type[Party] = Party, **parameters: Any) -> tuple[R
 def test_who_would_have_been_there_anyway_does_not_count() -> None:
     """With chance 0 of going because of the news, people do the same whether they know or not."""
     effect = attendance_effect([pair(seed, Midday, attend_chance=0.0) for seed in (1, 2)], Midday)
-    assert effect.told == effect.untold
+    assert effect.with_news == effect.without_news
     assert (effect.estimate.low, effect.estimate.value, effect.estimate.high) == (0, 0, 0)
     assert (effect.people["because"] == 0).all()
 
@@ -39,7 +39,7 @@ def test_a_planted_effect_is_found_by_person_and_place() -> None:
     effect = attendance_effect([pair(seed, Midday, **chances, **hours) for seed in range(1, 6)], Midday)
     assert effect.estimate.value > 1
     assert effect.estimate.low > 0
-    assert effect.people["because"].sum() == sum(effect.told) - sum(effect.untold)
+    assert effect.people["because"].sum() == sum(effect.with_news) - sum(effect.without_news)
     assert effect.table()["seed"].to_list() == [1, 2, 3, 4, 5]
     assert "more people because of the news" in str(effect)
 
@@ -105,7 +105,7 @@ def test_an_effect_is_covered_as_often_and_zero_is_not() -> None:
 
 def test_in_towns_in_which_plans_ignore_the_news_there_is_noise_and_no_effect() -> None:
     effect = attendance_effect([pair(seed, Outings) for seed in (1, 2, 3, 4)], Outings)
-    assert effect.told != effect.untold
+    assert effect.with_news != effect.without_news
     assert effect.estimate.contains(0)
 
 

@@ -12,7 +12,15 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.statistics import adjust, difference, equivalence, power, replicates_for_effect, replicates_for_width
+from populace.statistics import (
+    Estimate,
+    adjust,
+    difference,
+    equivalence,
+    power,
+    replicates_for_effect,
+    replicates_for_width,
+)
 
 A = [5.0, 6.1, 7.3, 8.0, 5.5, 6.6]
 B = [4.0, 5.5, 6.0, 6.5, 5.6, 4.9]
@@ -46,9 +54,9 @@ def test_swapping_the_arms_turns_the_sign(a: list[float], b: list[float], paired
         a, b = a[: len(b)], b[: len(a)]
     one, other = difference(a, b, paired=paired), difference(b, a, paired=paired)
     assert one.estimate.value == pytest.approx(-other.estimate.value, abs=1e-9)
-    assert one.estimate.low == pytest.approx(-other.estimate.high, abs=1e-9)
-    assert one.p == pytest.approx(other.p, nan_ok=True)
-    assert one.estimate.contains(one.estimate.value)
+    assert one.estimate.low == pytest.approx(-other.estimate.high, abs=1e-9, nan_ok=True)
+    assert one.p == pytest.approx(other.p)
+    assert math.isinf(one.estimate.width) or one.estimate.contains(one.estimate.value)
 
 
 @pytest.mark.parametrize("paired", [True, False])
@@ -78,18 +86,94 @@ def test_a_pair_with_one_missing_value_is_dropped_and_counted() -> None:
     assert difference([1.0, None, 3.0], [0.0, 1.0], paired=False).dropped == 1
 
 
-@pytest.mark.parametrize("method", ["t", "bootstrap"])
+@pytest.mark.parametrize("method", ["t", "bootstrap", "bootstrap-t", "permutation"])
 @pytest.mark.parametrize("paired", [True, False])
-def test_where_nothing_varies_the_interval_has_no_width(method: str, paired: bool) -> None:
-    same = difference([0.1] * 5, [0.1] * 5, paired=paired, method=method)
-    apart = difference([0.3] * 5, [0.1] * 5, paired=paired, method=method)
-    assert (same.estimate.width, same.p, same.standardised) == (0, 1, 0)
-    assert apart.estimate.width == 0 and math.isnan(apart.p)
+def test_where_nothing_varies_no_precision_is_claimed(method: str, paired: bool) -> None:
+    same = difference([7.0] * 5, [7.0] * 5, paired=paired, method=method)
+    apart = difference([7.0] * 5, [3.0] * 5, paired=paired, method=method)
+    assert (same.p, same.standardised) == (1, 0)
+    assert math.isinf(same.estimate.width) and math.isinf(apart.estimate.width)
+    assert apart.p == pytest.approx(2 / 32 if paired else 2 / 252) and "nothing varies" in apart.warning
+    shares = difference([0.3] * 5, [0.1] * 5, paired=paired, method=method)
+    assert shares.estimate.low < 0 < shares.estimate.high and shares.estimate.width > 0.5
+
+
+def test_two_seeds_that_agree_decide_nothing() -> None:
+    assert difference([9.0, 9.0], [3.0, 3.0], paired=True).p == 0.5
 
 
 def test_a_constant_gain_in_pairs_does_not_vary_either() -> None:
     b = [0.1, 0.7, 12.3, 5.5]
-    assert difference([x + 0.1 for x in b], b, paired=True).estimate.width == 0
+    assert math.isinf(difference([x + 0.1 for x in b], b, paired=True).estimate.width)
+
+
+def test_an_arm_that_does_not_vary_is_not_taken_as_known() -> None:
+    rng = np.random.default_rng(2)
+    varied = rng.normal(5, 1, 20)
+    found = difference(np.full(20, 3.0), varied, paired=False)
+    assert found.estimate.width > 2 * 1.9 * varied.std(ddof=1) * math.sqrt(2 / 20)
+    assert "nothing varies in one arm" in found.warning
+
+
+def _joint(p: float, q: float, dependence: float) -> np.ndarray:
+    both = p * q + dependence * (min(p, q) - p * q)
+    return np.array([both, p - both, q - both, 1 - p - q + both])
+
+
+@pytest.mark.parametrize("n", [5, 10, 20])
+def test_differences_of_proportions_cover_near_0_and_1(n: int) -> None:
+    """The coverage is exact: every table of n pairs, or of two times n runs, is counted with its probability."""
+    pairs = [(a, b, c, n - a - b - c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]
+    intervals = {}
+    for table in pairs:
+        one = np.repeat([1.0, 1.0, 0.0, 0.0], table)
+        two = np.repeat([1.0, 0.0, 1.0, 0.0], table)
+        intervals[table] = difference(one, two, paired=True).estimate
+    for p, q, dependence in ((0.98, 0.02, 0), (0.95, 0.05, 0), (0.98, 0.9, 0.5), (0.5, 0.5, 0.8), (0.7, 0.4, 0.5)):
+        weights = stats.multinomial(n, _joint(p, q, dependence)).pmf(pairs)
+        hits = [intervals[table].contains(p - q) for table in pairs]
+        assert weights[hits].sum() >= 0.93
+    apart = {(i, j): _proportions_apart(i, j, n) for i in range(n + 1) for j in range(n + 1)}
+    for p, q in ((0.98, 0.02), (0.95, 0.05), (0.98, 0.9), (0.9, 0.1), (0.5, 0.5), (0.02, 0.1)):
+        chance = {at: stats.binom.pmf(at[0], n, p) * stats.binom.pmf(at[1], n, q) for at in apart}
+        assert sum(chance[at] for at, estimate in apart.items() if estimate.contains(p - q)) >= 0.93
+
+
+def _proportions_apart(i: int, j: int, n: int) -> Estimate:
+    one, two = np.repeat([1.0, 0.0], [i, n - i]), np.repeat([1.0, 0.0], [j, n - j])
+    return difference(one, two, paired=False).estimate
+
+
+def test_proportions_have_the_p_of_fisher_and_mcnemar_with_half_of_what_was_observed() -> None:
+    one, two = [1] * 9 + [0] * 1, [1] * 2 + [0] * 8
+    exact = stats.fisher_exact([[9, 1], [2, 8]]).pvalue
+    assert exact / 3 < difference(one, two, paired=False).p < exact
+    pairs = difference([1] * 9 + [0] + [1] * 5, [0] * 9 + [1] + [1] * 5, paired=True)
+    assert pairs.p == pytest.approx(stats.binomtest(1, 10).pvalue - stats.binom.pmf(1, 10, 0.5))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_bootstrap_t_and_permutation_agree_with_t_where_t_is_right(paired: bool) -> None:
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(0.4, 1, 60), rng.normal(0, 1, 60)
+    by_t = difference(a, b, paired=paired)
+    for method in ("bootstrap-t", "permutation"):
+        drawn = difference(a, b, paired=paired, method=method, seed=1)
+        assert (drawn.estimate.low, drawn.estimate.high) == pytest.approx(
+            (by_t.estimate.low, by_t.estimate.high), abs=0.08
+        )
+        assert drawn.p == pytest.approx(by_t.p, abs=0.02)
+
+
+def test_bootstrap_t_follows_the_longer_tail() -> None:
+    values = np.random.default_rng(3).lognormal(size=20)
+    by_t, drawn = (difference(values, np.zeros(20) - 1e-3, paired=True, method=m) for m in ("t", "bootstrap-t"))
+    assert drawn.estimate.high > by_t.estimate.high and drawn.estimate.low > by_t.estimate.low
+
+
+def test_a_standardised_effect_says_by_what_it_is_divided() -> None:
+    assert difference(A, B, paired=True).table()["standardised_as"][0].startswith("d_z")
+    assert difference(A, B, paired=False).table()["standardised_as"][0].startswith("Hedges")
 
 
 def test_bad_arms_are_refused() -> None:
@@ -148,7 +232,10 @@ def test_an_equivalence_has_three_verdicts() -> None:
     assert equivalence(a + 2, a + 0.01 * rng.normal(size=100), 0.1, paired=True).verdict == "different"
     assert equivalence(a[:5], a[5:10], 0.1, paired=False).verdict == "undecided"
     still = equivalence([1.0, 1.0], [1.0, 1.0], 0.1, paired=False)
-    assert still.equivalent and math.isnan(still.p)
+    assert still.verdict == "undecided" and still.p > 0.3
+    assert equivalence([7.0, 7.0], [7.0, 7.0], 0.1, paired=False).verdict == "undecided"
+    rare = equivalence([0] * 199 + [1], [0] * 200, 0.05, paired=False)
+    assert rare.equivalent and rare.p < 0.05
 
 
 def test_power_is_that_of_statsmodels() -> None:

@@ -19,11 +19,25 @@ from populace.statistics.intervals import mean_band, t_tail
 numbers = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=2, max_size=30)
 
 
-def test_a_share_has_wilsons_interval() -> None:
+def test_a_share_has_the_interval_that_inverts_the_binomial_test_with_half_of_what_was_observed() -> None:
     for successes, n in ((0, 5), (3, 10), (49, 120), (7, 7)):
-        known = stats.binomtest(successes, n).proportion_ci(0.9, method="wilson")
         found = proportion(successes, n, level=0.9)
-        assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-12)
+        if successes:
+            above = stats.binom.sf(successes, n, found.low) + stats.binom.pmf(successes, n, found.low) / 2
+            assert above == pytest.approx(0.05, abs=1e-9)
+        if successes < n:
+            below = stats.binom.cdf(successes - 1, n, found.high) + stats.binom.pmf(successes, n, found.high) / 2
+            assert below == pytest.approx(0.05, abs=1e-9)
+    assert (proportion(0, 5).low, proportion(5, 5).high) == (0, 1)
+
+
+@pytest.mark.parametrize("n", [5, 10, 20, 40])
+def test_the_interval_of_a_share_covers_every_share_near_0_and_1(n: int) -> None:
+    counts = np.arange(n + 1)
+    ends = [proportion(k, n) for k in counts]
+    for truth in (0.01, 0.02, 0.05, 0.1, 0.3, 0.5, 0.95, 0.98):
+        covered = sum(stats.binom.pmf(k, n, truth) for k in counts if ends[k].contains(truth))
+        assert covered >= 0.93
 
 
 @settings(max_examples=40, deadline=None)
@@ -44,6 +58,8 @@ def test_a_mean_has_the_interval_of_t() -> None:
 @settings(max_examples=40, deadline=None)
 @given(numbers, st.floats(-100, 100), st.floats(0.1, 10))
 def test_a_mean_moves_and_grows_with_its_values(values: list[float], shift: float, scale: float) -> None:
+    if np.ptp(values) < 1e-3 or set(values) <= {0.0, 1.0}:
+        return
     one, other = mean(values), mean([scale * x + shift for x in values])
     assert one.contains(one.value)
     for name in ("value", "low", "high"):
@@ -87,9 +103,20 @@ def test_what_is_missing_is_dropped_and_counted() -> None:
     assert bootstrap([1.0, None, 3.0, 5.0], seed=1, cluster=[1, 1, 2, 3]).dropped == 1
 
 
-def test_values_that_do_not_vary_have_an_interval_of_no_width() -> None:
-    for found in (mean([0.1] * 7), bootstrap([0.1] * 7, seed=1)):
-        assert found.width == 0 and found.value == pytest.approx(0.1)
+def test_values_that_do_not_vary_show_no_precision() -> None:
+    for found in (mean([7.1] * 7), bootstrap([7.1] * 7, seed=1)):
+        assert math.isnan(found.low) and math.isinf(found.width) and found.value == pytest.approx(7.1)
+        assert "same" in found.warning and "no interval" in str(found)
+    assert mean([1.0] * 5).low == proportion(5, 5).low < 0.6
+    assert mean_share([0.3] * 5).width > 0.5
+
+
+def test_small_and_skewed_samples_say_so() -> None:
+    rng = np.random.default_rng(5)
+    assert "too few" in mean(rng.normal(size=8)).warning
+    assert mean(rng.normal(size=40)).warning == ""
+    assert "skewed" in mean(rng.lognormal(size=40)).warning
+    assert "may not have been seen" in mean_share(0.97 + 0.01 * rng.random(30)).warning
 
 
 @pytest.mark.parametrize(
@@ -154,14 +181,12 @@ def test_the_interval_of_a_mean_of_shares_holds_the_mean_and_stays_between_0_and
     assert estimate.value - 1e-12 <= estimate.high <= 1
 
 
-def test_the_interval_of_a_mean_of_shares_is_wilsons_for_0_and_1_and_that_of_t_far_from_them() -> None:
-    wilson, ours = proportion(30, 100), mean_share([1.0] * 30 + [0.0] * 70)
-    assert ours.low == pytest.approx(wilson.low, abs=0.005)
-    assert ours.high == pytest.approx(wilson.high, abs=0.005)
+def test_the_interval_of_a_mean_of_shares_is_exact_for_0_and_1_and_that_of_t_far_from_them() -> None:
+    exact, ours = proportion(30, 100), mean_share([1.0] * 30 + [0.0] * 70)
+    assert (ours.low, ours.high) == (exact.low, exact.high)
     values = 0.5 + 0.01 * np.random.default_rng(1).standard_normal(40)
     assert mean_share(values).low == pytest.approx(mean(values).low, abs=1e-4)
     assert mean_share([0.0] * 20).high == proportion(0, 20).high
-    assert mean_share([0.3] * 5).width == 0
     with pytest.raises(UsageError, match="between 0 and 1"):
         mean_share([0.5, 1.2])
 
@@ -184,7 +209,7 @@ def test_bands_of_shares_stay_between_0_and_1() -> None:
 def test_a_p_value_is_never_0_and_a_missing_one_is_a_dash() -> None:
     assert 0 < t_tail(1e9, 1000) < 1e-300
     assert [p_text(p) for p in (None, math.nan, 1e-300, 0.05)] == ["–", "–", "< 0.001", "0.050"]
-    assert "no p value" in str(difference([1.0, 1.0], [0.0, 0.0], paired=True))
+    assert "p = 0.500" in str(difference([7.0, 7.0], [3.0, 3.0], paired=True))
 
 
 def test_numbers_whose_square_overflows_are_refused() -> None:

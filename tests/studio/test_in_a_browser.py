@@ -1,6 +1,6 @@
 """The whole of Studio in a real browser: a run on the embedded model is started, watched, opened, forked and compared.
 
-Screenshots are kept in `.artefacts/studio` beside the tests, to be looked at.
+`make audit` keeps screenshots in `.artefacts/studio` beside the tests, to be looked at.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from populace import simulate
 from populace.engine.workspace import Workspace
 from populace.scenarios.forum import Forum
 from populace.scenarios.party import Party
+from support.audit import IN_FULL
 from support.society import resident
 from support.studio import browsing, served
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.slow, pytest.mark.audit, pytest.mark.xdist_group("browser")]
 
 SHOTS = Path(__file__).parents[2] / ".artefacts" / "studio"
 LONG_MS = 120_000
@@ -37,16 +38,21 @@ def at(name: str) -> str:
 
 
 def keep(page: Any, name: str) -> None:
-    """A screenshot, at the width of a desk and of a phone."""
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    page.wait_for_timeout(200)
-    page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
+    """Check the page at the width of a phone; an audit has a screenshot of it there and at the width of a desk."""
+    shoot(page, name)
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(200)
-    page.screenshot(path=SHOTS / f"{name}-phone.png", full_page=True)
+    shoot(page, f"{name}-phone")
     # Nothing may be wider than the phone: what is wide scrolls in itself.
     assert page.evaluate("document.documentElement.scrollWidth") <= 391, name
     page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def shoot(page: Any, name: str) -> None:
+    """A screenshot, once the page has settled."""
+    page.wait_for_timeout(200)
+    if IN_FULL:
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
 
 
 def fill(page: Any, name: str, value: str) -> None:

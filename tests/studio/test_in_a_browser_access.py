@@ -13,6 +13,7 @@ from populace.experiments import Experiment
 from populace.scenarios.forum import Forum
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
+from support.audit import IN_FULL
 from support.studies import studied
 from support.studio import browsing, served
 
@@ -49,11 +50,17 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page() -> Iterator[Any]:
-    with browsing() as made:
-        made.set_default_timeout(20_000)
-        yield made
+    with browsing() as page:
+        page.set_default_timeout(20_000)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def home(workspace: Path) -> Iterator[str]:
+    with served(workspace) as (address, _):
+        yield address
 
 
 def addresses(workspace: Path) -> dict[str, str]:
@@ -90,47 +97,45 @@ def addresses(workspace: Path) -> dict[str, str]:
     }
 
 
-def test_every_page_is_readable_in_light_and_in_dark(workspace: Path, page: Any) -> None:
+@pytest.mark.audit
+def test_every_page_is_readable_in_light_and_in_dark(workspace: Path, home: str, page: Any) -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)
     problems: dict[str, list[str]] = {}
-    with served(workspace) as (home, _):
-        for name, address in addresses(workspace).items():
-            for mode in ("light", "dark"):
-                page.emulate_media(color_scheme=mode, reduced_motion="reduce")
-                if mode == "light":
-                    page.goto(home + address)
-                    page.wait_for_selector("main .page-title")
-                    page.wait_for_load_state("networkidle")
-                page.wait_for_function(
-                    f"document.body.classList.contains('body--dark') === {str(mode == 'dark').lower()}"
-                )
-                seen = page.evaluate(PROBLEMS)
-                assert seen["texts"] > 5, name
-                if seen["problems"]:
-                    problems[f"{name}, {mode}"] = seen["problems"]
+    for name, address in addresses(workspace).items():
+        for mode in ("light", "dark"):
+            page.emulate_media(color_scheme=mode, reduced_motion="reduce")
+            if mode == "light":
+                page.goto(home + address)
+                page.wait_for_selector("main .page-title")
+                page.wait_for_load_state("networkidle")
+            page.wait_for_function(f"document.body.classList.contains('body--dark') === {str(mode == 'dark').lower()}")
+            seen = page.evaluate(PROBLEMS)
+            assert seen["texts"] > 5, name
+            if seen["problems"]:
+                problems[f"{name}, {mode}"] = seen["problems"]
+            if IN_FULL:
                 page.screenshot(path=SHOTS / f"{name}-{mode}.png", full_page=True)
     assert problems == {}, "\n".join(f"{name}: {each}" for name, found in problems.items() for each in found)
 
 
-def test_a_table_is_sorted_and_a_page_is_walked_by_keyboard(workspace: Path, page: Any) -> None:
+def test_a_table_is_sorted_and_a_page_is_walked_by_keyboard(workspace: Path, home: str, page: Any) -> None:
     norms = addresses(workspace)["run-people"]
-    with served(workspace) as (home, _):
-        page.goto(home + norms)
-        heading = page.locator("[data-testid=people] th", has_text="name")
-        heading.focus()
-        page.keyboard.press("Enter")
-        page.wait_for_function("new URLSearchParams(location.search).get('sort') === 'name'")
-        assert heading.get_attribute("aria-sort") == "ascending"
-        page.keyboard.press("Space")
-        page.wait_for_function("new URLSearchParams(location.search).get('sort') === '-name'")
-        slider = page.locator("[data-testid=slider]")
-        before = slider.get_attribute("aria-valuetext")
-        assert "step 3" in before
-        slider.focus()
-        page.keyboard.press("ArrowLeft")
-        page.wait_for_function("document.querySelector('[data-testid=slider]').ariaValueText.includes('step 2')")
-        page.goto(home)
-        page.wait_for_selector("main .panel")
-        for _ in range(12):
-            page.keyboard.press("Tab")
-            assert page.evaluate(FOCUS), page.evaluate("document.activeElement.outerHTML.slice(0, 300)")
+    page.goto(home + norms)
+    heading = page.locator("[data-testid=people] th", has_text="name")
+    heading.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("new URLSearchParams(location.search).get('sort') === 'name'")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    page.keyboard.press("Space")
+    page.wait_for_function("new URLSearchParams(location.search).get('sort') === '-name'")
+    slider = page.locator("[data-testid=slider]")
+    before = slider.get_attribute("aria-valuetext")
+    assert "step 3" in before
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("document.querySelector('[data-testid=slider]').ariaValueText.includes('step 2')")
+    page.goto(home)
+    page.wait_for_selector("main .panel")
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        assert page.evaluate(FOCUS), page.evaluate("document.activeElement.outerHTML.slice(0, 300)")

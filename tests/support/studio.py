@@ -23,10 +23,6 @@ from nicegui.testing import User, user_simulation
 from populace.studio.app import install
 from populace.studio.studio import Studio
 
-# NiceGUI collects garbage before and after every visit; what is there already would be walked each time.
-gc.collect()
-gc.freeze()
-
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -103,6 +99,9 @@ def visiting(workspace: Path, story: Callable[[Visit], Awaitable[None]]) -> None
 async def visit(workspace: Path) -> AsyncIterator[Visit]:
     """A simulated user in a Studio over a workspace; further users come with `Visit(visit.studio, another(user))`."""
     raised: list[BaseException] = []
+    # NiceGUI collects garbage before and after every visit. What is there already would be walked each time, in a full
+    # process for a quarter of a second.
+    gc.freeze()
     # Every router that is included adds to the life of NiceGUI's one application, which outlives the visit.
     life = app.router.lifespan_context
     async with user_simulation() as user:

@@ -27,6 +27,7 @@ MAX_DIGITS = 40
 
 
 _BRACKET_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]')
+_HALF = re.compile("[\ud800-\udfff]")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -259,6 +260,16 @@ class _BoundedLoader(yaml.SafeLoader):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise DocumentError(f"line {node.start_mark.line + 1}: the key {twice[:80]!r} stands twice")
         return super().construct_mapping(node, deep=deep)
+
+    def construct_scalar(self, node: Any) -> Any:
+        """A text without halves of characters; two halves that belong together, as JSON writes them, become one."""
+        value: Any = super().construct_scalar(node)
+        if not isinstance(value, str) or not _HALF.search(value):
+            return value
+        try:
+            return value.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise DocumentError(f"line {node.start_mark.line + 1}: it holds half of a character") from error
 
     def construct_number(self, node: Any) -> int:
         """A whole number of a sensible length."""

@@ -25,6 +25,7 @@ from populace.evaluation.believability import (
 from populace.evaluation.believability.files import write_answer_form, write_ranking_form
 from populace.evaluation.believability.plan import study_name
 from populace.experiments.reports.document import ReportDocument
+from populace.feedback.interview_items import rankings_of_raters
 from populace.models import MODEL_SUMMARY
 
 
@@ -41,6 +42,7 @@ from populace.models import MODEL_SUMMARY
 @click.option("--answer-form", metavar="FILE.csv", help="Write a form in which people answer as residents, and end.")
 @click.option("--form", metavar="FILE.csv", help="Write a blind form in which a person ranks the answers, and end.")
 @click.option("--rankings", metavar="FILE.csv", help="Read the form that a person filled in.")
+@click.option("--feedback", is_flag=True, help="Count the scores of raters in Studio's blind queue as rankings.")
 @click.option("--rater", metavar="NAME", default="one", show_default=True, help="The person of --form and --rankings.")
 @click.option("--to", metavar="FOLDER", help="Where report and tables are written.  [default: that of the study]")
 @click.option("--list", "listing", is_flag=True, help="List the studies of the workspace.")
@@ -51,6 +53,7 @@ def believability_command(
     answer_form: str | None,
     form: str | None,
     rankings: str | None,
+    feedback: bool,
     rater: str,
     to: str | None,
     listing: bool,
@@ -82,6 +85,8 @@ def believability_command(
             return
         if rankings:
             study.add_rankings(rankings, rater)
+        if feedback:
+            study.add_judgements(rankings_of_raters(study, place))
         study.judge(calls=calls, on_progress=display)
     except (InterruptedRunError, StoppedError) as stop:
         stop.hint = f"What was answered is kept. Continue with: {again}"

@@ -134,6 +134,13 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
 @command("multiverse", workspace="existing", code="needed")
 @run_argument(kind=Run)
 @option("--n", "n", type=COUNT, default=5, help="How many runs.")
+@click.option(
+    "--people",
+    type=click.Choice(["same", "new"]),
+    default="same",
+    show_default=True,
+    help="Whether the people stay the same, or are drawn again from the design.",
+)
 @reply_options
 @click.option("--judge", "judged_by", metavar="MODEL", help="Have this model judge all of them, to compare violations.")
 @call_options

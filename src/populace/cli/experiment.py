@@ -236,34 +236,43 @@ def _show_outcome(results: Results, name: str) -> None:
             table(results.probabilities(name).drop("seeds"), f"{name}: how often each outcome came about")
             return
         means = results.outcome(name)
-        shown = means.drop("seeds", "method")
-        table(shown, f"{name}, 95 % intervals{' of shares (Wilson)' if results.is_share(name) else ''}")
-        missing = int(results.runs.filter(pl.col("status") == "complete")[name].null_count())
-        if missing:
-            text = f"{plural(missing, 'complete run')} gave no value and {'is' if missing == 1 else 'are'} not counted"
-            out.print_line("  ", dim(text))
+        lost = bool(means["missing"].sum())
+        shown = means.drop("seeds", "method", "warning", *([] if lost else _BOUNDS))
+        table(shown, f"{name}, 95 % intervals{' of shares' if results.is_share(name) else ''}")
+        warnings = means["warning"].to_list()
+        if lost:
+            out.print_line("  ", dim(_missing_text(results, name)))
         if not results.experiment.design.sampled:
             effects = results.effects(name)
             out.print_line()
-            columns = effects.drop("seeds", "mean", "baseline_mean", "standardised", "method")
+            together = [] if effects.height > 1 else ["low_all", "high_all"]
+            hidden = ["seeds", "mean", "baseline_mean", "standardised", "standardised_as", "method", "warning", "looks"]
+            columns = effects.drop(*hidden, *together, *([] if lost else _BOUNDS))
             texts = {column: [p_text(p) for p in effects[column]] for column in ("p", "p_adjusted")}
             table(
                 columns.with_columns(**{name: pl.Series(text) for name, text in texts.items()}),
                 f"Effects on {name}, 95 % intervals",
             )
-            same = effects.filter(pl.col("p").is_null())
-            if same.height:
-                out.print_line("  ", dim(_no_p(same.height, effects.height)))
+            warnings += effects["warning"].to_list()
+        for note in dict.fromkeys(note for text in warnings if text for note in text.split("; ")):
+            out.print_line("  ", dim(f"note: {note}"))
     except PopulaceError as error:
         warn(f"{name}: {error.what}")
 
 
-def _no_p(same: int, total: int) -> str:
-    subject = "The effect" if total == 1 else f"{same} of {total} effects"
-    verb = "has" if same == 1 else "have"
-    return (
-        f"{subject} {verb} no p value (–): every replicate gave the same difference, so nothing varies to test against"
-    )
+_BOUNDS = ("missing", "bound_low", "bound_high")
+
+
+def _missing_text(results: Results, name: str) -> str:
+    runs = results.runs.filter(pl.col(name).is_null())
+    failed = runs.filter(pl.col("status") == "failed").height
+    parts = [f"{plural(failed, 'failed run')}"] if failed else []
+    if runs.height > failed:
+        parts.append(f"{plural(runs.height - failed, 'complete run')} without a value")
+    text = f"not counted: {' and '.join(parts)}; bounds say what they could have changed"
+    if runs.height > failed and not results.experiment.outcome(name).time:
+        text += f". If {name} is the time of an event that had not come, declare it as time({name})"
+    return text
 
 
 def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from populace.base.formatting import percent, plural
 from populace.cli.options import call_options, call_settings, command, current_workspace, option
 from populace.cli.output import bold, dim, facts, out, report_json, table, warn
 from populace.cli.progress import fetch_missing_models
-from populace.community.discrimination import Pair, Ratings
+from populace.community.conversations import Conversation
+from populace.community.discrimination import Pair, Ratings, conversation_text
 from populace.community.discrimination_result import PUBLISHED, PUBLISHED_TEST, DiscriminationResult, analyse_ratings
 from populace.community.model_caller import ModelCaller
 from populace.community.raters import rate_by_model
@@ -43,6 +44,8 @@ from populace.feedback.items import KINDS
 @click.option("--answers", metavar="FILE", help="Where answers are kept.  [default: discern.jsonl, or the study]")
 @click.option("--pairs", "most", type=click.IntRange(min=1), help="At most this many pairs for each arm.")
 @option("--seed", type=int, default=0, help="The seed that pairs threads.")
+@option("--browse", type=click.IntRange(min=0), default=0, help="Real threads of each community to read before rating.")
+@click.option("--between", is_flag=True, help="Each rater rates the pairs of one arm only, as in the published study.")
 @click.option("--report", is_flag=True, help="Rate nothing; show the results so far.")
 @call_options
 def discern_command(
@@ -60,19 +63,26 @@ def discern_command(
         raise UsageError("--study and --answers exclude one another.", "A study keeps its answers itself.")
     if study and not runs:
         saved = Study(place, study)
-        pairs, ratings = saved.pairs, saved.ratings()
+        pairs, ratings, browsing = saved.pairs, saved.ratings(), saved.browsing
+        between = saved.between or options["between"]
     else:
         material = _material(runs, real, options)
         if study:
             _show_study(Study.make(place, study, material))
             return
         pairs, ratings = material.make_pairs(place), Ratings(answers or "discern.jsonl")
+        browsing, between = material.browsing(), material.between
     calls = call_settings(options)
     for model in models if not report else ():
         fetch_missing_models(model)
-        rate_by_model(pairs, ModelCaller(model, calls), ratings, workspace=place.folder)
+        mine = ratings.pairs_of_rater(pairs, model) if between else pairs
+        rate_by_model(mine, ModelCaller(model, calls), ratings, workspace=place.folder)
     if not models and not report:
-        _rate_by_hand(pairs, ratings, rater_name(rater or getpass.getuser()))
+        name = rater_name(rater or getpass.getuser())
+        mine = ratings.pairs_of_rater(pairs, name) if between else pairs
+        if len(ratings.unrated(mine, name)) == len(mine):
+            _show_browsing(browsing)
+        _rate_by_hand(mine, ratings, name)
     if not ratings.table.height:
         report_json({"rates": []}, ["Nothing was rated yet."])
         out.print_line("Nothing was rated yet.")
@@ -97,7 +107,7 @@ def _material(runs: tuple[str, ...], real: str | None, options: dict[str, Any]) 
         raise UsageError(
             "--real needs a value.", "Name the file with the real threads, for example --real threads.jsonl."
         )
-    settings = {name: options[name] for name in ("comments", "crowd", "community", "most", "seed")}
+    settings = {name: options[name] for name in ("comments", "crowd", "community", "most", "seed", "browse", "between")}
     return Material(runs, real, **settings)
 
 
@@ -107,6 +117,16 @@ def _show_study(study: Study) -> None:
     counts = ", ".join(f"{count} of {arm}" for arm, count in arms)
     out.print_line(bold(study.name), f"  {plural(len(study.pairs), 'pair')} ({counts}), kept in {study.folder}")
     out.print_line("  ", dim("to rate them:"), f"  populace discern --study {for_shell(study.name)} --rater NAME")
+
+
+def _show_browsing(threads: Sequence[Conversation]) -> None:
+    """Let a rater read real threads first; one key goes on."""
+    for number, thread in enumerate(threads, 1):
+        out.rule(Text(for_line(f"{thread.community}: a real thread to read first, {number} of {len(threads)}")))
+        out.print_text(conversation_text(thread))
+        out.print_line("\n", dim("any key goes on "), end="")
+        click.getchar()
+        out.print_line()
 
 
 def _rate_by_hand(pairs: Sequence[Pair], ratings: Ratings, rater: str) -> None:

@@ -164,6 +164,27 @@ class Ratings:
         order = stream(pairs[0].seed if pairs else 0, f"discern/order/{rater}").permutation(len(pairs))
         return [pairs[index] for index in order.tolist() if pairs[index].key not in rated_keys]
 
+    def pairs_of_rater(self, pairs: Sequence[Pair], rater: str) -> list[Pair]:
+        """The pairs of the one arm that a rater rates, where raters are assigned between arms.
+
+        A rater keeps the arm of earlier answers. A new one gets the arm with the fewest raters so far; a draw by the
+        name of the rater decides between equals.
+
+        Args:
+            pairs: The pairs of all arms.
+            rater: The name of the rater.
+        """
+        arms = list(dict.fromkeys(pair.arm for pair in pairs))
+        raters: dict[str, set[str]] = {arm: set() for arm in arms}
+        for row in self._rows:
+            raters.setdefault(row["arm"], set()).add(row["rater"])
+        arm = next((arm for arm in arms if rater in raters[arm]), None)
+        if arm is None and arms:
+            fewest = min(len(raters[arm]) for arm in arms)
+            equals = [arm for arm in arms if len(raters[arm]) == fewest]
+            arm = equals[int(stream(pairs[0].seed, f"discern/arm/{rater}").integers(len(equals)))]
+        return [pair for pair in pairs if pair.arm == arm]
+
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add answers, and write them to the file at once."""
         if self.path is not None:

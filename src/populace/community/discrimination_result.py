@@ -26,7 +26,7 @@ class DiscriminationResult:
     """Error rates by arm, and whether arms differ.
 
     Attributes:
-        rates: For each arm: raters, answers, wrong answers, the error rate with Wilson's interval, the standard
+        rates: For each arm: raters, answers, wrong answers, the error rate with its mid-P interval, the standard
             deviation over raters, and the published rate.
         anova: One-way analysis of variance of the raters' error rates, as in the paper; None where impossible.
         tukey: Every pair of arms by Tukey's test; None where impossible.

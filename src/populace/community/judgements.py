@@ -130,7 +130,7 @@ class Judgements:
     def rates(self, *, resamples: int = 1000) -> pl.DataFrame:
         """The share of posts for which each judge says yes, by question, with 95 % intervals.
 
-        `low` and `high` are Wilson's, which assume independent posts. Posts of one thread are not independent, so
+        `low` and `high` are mid-P, which assumes independent posts. Posts of one thread are not independent, so
         `low_by_thread` and `high_by_thread` come from a bootstrap of whole threads.
 
         Args:

@@ -1,7 +1,7 @@
 """What else could have happened: the same community again, or one post continued in other ways."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -11,8 +11,11 @@ from populace.community.judges import violation_share
 from populace.community.tone import tone
 from populace.community.topics import Topics
 from populace.community.what_if import find_post, what_if
-from populace.engine.run import Run
-from populace.models import Embedder, HashingEmbedder
+from populace.engine.replay import build_scenario
+from populace.engine.run import Run, simulate
+from populace.engine.workspace import Workspace, trusted_for
+from populace.journal import Journal, RunSettings
+from populace.models import Embedder, HashingEmbedder, model_code
 from populace.people import Id
 from populace.runs.reader import RunReader
 from populace.worlds.forum import gini
@@ -95,13 +98,15 @@ def multiverse(
     as_: str | None = None,
     person: Id | None = None,
     line: str | None = None,
+    people: Literal["same", "new"] = "same",
     **options: Any,
 ) -> Multiverse:
     """Run the same community `n` more times with other draws, or continue one post in `n` ways.
 
-    Without a post, the people stay the same, and everything after the start is drawn again: who writes, who replies to
-    whom, and what they write. With a post, somebody replies to it each time, and only its thread continues
-    differently. In both cases the runs are forks, which share every call that they can.
+    Without a post, everything after the start is drawn again: who writes, who replies to whom, and what they write.
+    The people stay the same, or with `people="new"` they are drawn again too, from the same design: the spread then
+    says what another set of people would have given. With a post, somebody replies to it each time, and only its
+    thread continues differently. Runs with the same people are forks, which share every call that they can.
 
     Args:
         run: A run of a forum.
@@ -110,6 +115,7 @@ def multiverse(
         as_: The responder in words.
         person: The responder by name or id.
         line: The text of the reply.
+        people: Whether the people stay the same or are drawn again.
         **options: As for `Run.fork`: model, temperature, budget, concurrency, timeout_s, observer.
     """
     if n < 1:
@@ -117,14 +123,37 @@ def multiverse(
     if post is None:
         if as_ is not None or person is not None or line is not None:
             raise UsageError("a responder needs a post to reply to.", "Give its number with post=….")
-        seed = run.manifest.regime.seed
-        return Multiverse(run, [run.fork(1, seed=seed + number, **options) for number in range(1, n + 1)])
+        seeds = [run.manifest.regime.seed + number for number in range(1, n + 1)]
+        if people == "new":
+            return Multiverse(run, [_begin_again(run, seed, options) for seed in seeds])
+        return Multiverse(run, [run.fork(1, seed=seed, **options) for seed in seeds])
+    if people == "new":
+        raise UsageError("a post can only be continued by the people who are there.", 'Leave people="new" out.')
     previous = run.manifest.regime.parameters.get("whatif") or {}
     first = int(previous.get("draw", 0)) + 1
     draws = range(first, first + n)
     return Multiverse(
         run, [what_if(run, post, as_=as_, person=person, line=line, draw=draw, **options) for draw in draws], post
     )
+
+
+def _begin_again(run: Run, seed: int, options: dict[str, Any]) -> Run:
+    """The same design from the very beginning with another seed, and so with other people."""
+    manifest = run.manifest
+    if len(manifest.regimes) > 1:
+        raise UsageError(
+            f"{run.name} is a fork, or was changed while it ran, and cannot be begun again with other people.",
+            "Name the run that it was forked from.",
+        )
+    settings = {name: getattr(manifest.regimes[0], name) for name in RunSettings.model_fields}
+    changes = {name: value for name, value in options.items() if value is not None}
+    if "model" not in changes and settings["decider"] == "model":
+        trusted_for(run.record).require(model_code(settings["model"]), run.name)
+    settings |= changes | {"seed": seed}
+    where: dict[str, Any] = {"keep": "nothing"}
+    if isinstance(run.record, Journal):
+        where = {"workspace": Workspace.of(run.record)}
+    return simulate(build_scenario(run), interventions=manifest.interventions, **where, **settings)
 
 
 def _texts(posts: pl.DataFrame) -> pl.Series:

@@ -13,9 +13,17 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from populace.base.documents import read_json
 from populace.base.errors import StorageError, UnknownNameError, UsageError
+from populace.base.randomness import stream
 from populace.community.community import Community
-from populace.community.conversations import Conversation, conversations_of, parse_conversation, read_threads
+from populace.community.conversations import (
+    Conversation,
+    community_names,
+    conversations_of,
+    parse_conversation,
+    read_threads,
+)
 from populace.community.discrimination import Pair, Ratings, arm_of, make_pairs
 from populace.community.files import read_json_lines
 from populace.community.importers import from_csv, from_reddit
@@ -37,6 +45,8 @@ class Material:
         community: The name of the real community, where it differs from that of the runs.
         most: The most pairs for each arm and community.
         seed: The seed of the pairing.
+        browse: How many real threads of each community are left out of the pairs, for raters to read first.
+        between: Whether each rater rates the pairs of one arm only.
     """
 
     runs: tuple[str, ...]
@@ -46,6 +56,8 @@ class Material:
     community: str | None = None
     most: int | None = None
     seed: int = 0
+    browse: int = 0
+    between: bool = False
 
     def make_pairs(self, workspace: Workspace) -> list[Pair]:
         """Make the pairs; it is an error if there are none.
@@ -63,10 +75,29 @@ class Material:
             generated.setdefault(arm_of(community), []).extend(threads)
         if self.crowd:
             generated["crowd"] = read_threads(self.crowd)
-        pairs = make_pairs(self._real(), generated, goals=goals, seed=self.seed, most=self.most)
+        pairs = make_pairs(self._split_real()[1], generated, goals=goals, seed=self.seed, most=self.most)
         if not pairs:
             raise UsageError("there is no pair of a real and a generated thread.")
         return pairs
+
+    def browsing(self) -> list[Conversation]:
+        """The real threads that raters read before they rate; none of them is in a pair."""
+        return self._split_real()[0]
+
+    def _split_real(self) -> tuple[list[Conversation], list[Conversation]]:
+        """The real threads to read first, and those for pairs."""
+        real = self._real()
+        first: list[Conversation] = []
+        for name in community_names(real) if self.browse else ():
+            threads = [each for each in real if each.community == name]
+            if len(threads) <= self.browse:
+                raise UsageError(
+                    f"{name} has {len(threads)} real threads, so none would be left after {self.browse} to read first.",
+                    "Let raters read fewer.",
+                )
+            order = stream(self.seed, f"discern/browse/{name}").permutation(len(threads))
+            first += [threads[place] for place in order[: self.browse].tolist()]
+        return first, [each for each in real if each not in first]
 
     def _real(self) -> list[Conversation]:
         if self.comments:
@@ -103,6 +134,8 @@ class Study:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
             (temporary / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
+            browsing = "".join(f"{thread.line()}\n" for thread in material.browsing())
+            (temporary / "browse.jsonl").write_text(browsing, encoding="utf-8")
             (temporary / "study.json").write_text(json.dumps(asdict(material), ensure_ascii=False), encoding="utf-8")
             temporary.rename(folder)
         except OSError as error:
@@ -113,6 +146,20 @@ class Study:
     def pairs(self) -> list[Pair]:
         """The pairs of the study."""
         return [_parse_pair(entry, where) for where, entry in read_json_lines(self.folder / "pairs.jsonl")]
+
+    @property
+    def between(self) -> bool:
+        """Whether each rater rates the pairs of one arm only."""
+        material = read_json(self.folder / "study.json")
+        return isinstance(material, dict) and bool(material.get("between"))
+
+    @property
+    def browsing(self) -> list[Conversation]:
+        """The real threads that raters read before they rate."""
+        path = self.folder / "browse.jsonl"
+        if not path.is_file():
+            return []  # a study of an earlier version
+        return [parse_conversation(entry, where) for where, entry in read_json_lines(path)]
 
     def ratings(self) -> Ratings:
         """All answers so far, read from the file at every call."""

@@ -66,13 +66,16 @@ class Analysis(pydantic.BaseModel):
         if self.factor not in factors:
             raise UnknownNameError("factor", self.factor, factors, "An analysis names a factor of the experiment.")
 
-    def of(self, runs: pl.DataFrame, factors: Collection[str], *, seed: int, level: float = 0.95) -> pl.DataFrame:
+    def of(
+        self, runs: pl.DataFrame, factors: Collection[str], *, seed: int, paired: bool = False, level: float = 0.95
+    ) -> pl.DataFrame:
         """One row for each combination of the other factors: the estimate with its interval, p and n.
 
         Args:
             runs: The table of runs of the experiment.
             factors: The factors of the experiment.
             seed: Fixes the draws of the bootstrap.
+            paired: Whether runs of one replicate share their seed; they are then drawn and exchanged together.
             level: The confidence level.
 
         A combination that does not allow the analysis has a row that says why, under `note`.
@@ -82,15 +85,17 @@ class Analysis(pydantic.BaseModel):
         parts = complete.partition_by(others, as_dict=True, maintain_order=True) if others else {(): complete}
         rows = []
         for levels, part in parts.items():
-            rows.append(dict(zip(others, levels, strict=True)) | self._row(part, seed, level))
+            rows.append(
+                dict(zip(others, levels, strict=True)) | self._row(part, seed, "replicate" if paired else None, level)
+            )
         return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=_COLUMNS)
 
-    def _row(self, runs: pl.DataFrame, seed: int, level: float) -> dict[str, Any]:
+    def _row(self, runs: pl.DataFrame, seed: int, cluster: str | None, level: float) -> dict[str, Any]:
         try:
             if self.kind == "path_dependence":
-                dependence = path_dependence(runs, self.factor, self.outcome, seed=seed, level=level)
+                dependence = path_dependence(runs, self.factor, self.outcome, seed=seed, cluster=cluster, level=level)
                 return _cells(dependence.strength, dependence.p, dependence.measure)
-            spread = fluctuation(runs, self.outcome, self.factor, seed=seed, level=level)
+            spread = fluctuation(runs, self.outcome, self.factor, seed=seed, cluster=cluster, level=level)
             return _cells(spread.exponent, None, "exponent")
         except UsageError as error:
             return {"value": None, "low": None, "high": None, "p": None, "n": runs.height, "note": error.what}

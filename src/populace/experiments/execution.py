@@ -1,21 +1,29 @@
 """Execution of an experiment: the remaining runs, in several processes, until the stop rule holds."""
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import polars as pl
+
 from populace.base.errors import InterruptedRunError, UsageError
 from populace.base.formatting import plural
 from populace.experiments.arms import Arm
 from populace.experiments.budget import ExperimentBudget
-from populace.experiments.folder import ExperimentFolder, RunRow
+from populace.experiments.folder import ExperimentFolder, Look, RunRow
 from populace.experiments.plan import ExperimentPlan, Keep
 from populace.experiments.pool import WorkerPool
 from populace.experiments.results import Results
 from populace.experiments.worker import RunJob
 from populace.journal import StopKind
 from populace.models import model_traits
+from populace.statistics import cautions
+from populace.statistics.cautions import unseen
+
+FIRST_LOOK = 20
+"""The fewest replicates at which the width of intervals is judged."""
 
 
 class Ending(NamedTuple):
@@ -91,6 +99,9 @@ class ReplicateRounds:
     def to_the_end(self) -> Ending:
         """Run until the stop rule holds, or until something stops it."""
         stop, replicates = self.experiment.stop, self.experiment.replicates
+        if stop.width is not None:
+            # An early look stops where the intervals are too short by chance.
+            replicates = max(replicates, min(FIRST_LOOK, stop.most))
         total = replicates * len(self.arms)
         finished = sum(replicate < replicates for _, replicate in self.finished)
         self.observer.on_start(self.experiment, self.folder.path, total, finished)
@@ -100,16 +111,16 @@ class ReplicateRounds:
             if early_stop is not None:
                 return early_stop
             if stop.width is None:
+                self.folder.look(Look(replicates=replicates))
                 return Ending("complete", f"{plural(replicates, 'replicate')} of {plural(len(self.arms), 'arm')}")
             widest = self._widest()
-            if widest <= stop.width:
-                return Ending(
-                    "complete", f"the widest interval is {widest:.3g} after {plural(replicates, 'replicate')}"
-                )
+            known = None if math.isinf(widest) else widest
+            self.folder.look(Look(replicates=replicates, reason="precision", widest=known))
+            size = "not known, because nothing varies" if known is None else f"{widest:.3g}"
+            if widest <= stop.width and (unseen(replicates) <= stop.width or not self._one_sided()):
+                return Ending("complete", f"the widest interval is {size} after {plural(replicates, 'replicate')}")
             if replicates >= stop.most:
-                return Ending(
-                    "complete", f"the widest interval is still {widest:.3g} after the most replicates allowed"
-                )
+                return Ending("complete", f"the widest interval is still {size} after the most replicates allowed")
             replicates = min(replicates + stop.batch, stop.most)
 
     def _run(self, replicates: int) -> Ending | None:
@@ -147,9 +158,17 @@ class ReplicateRounds:
         return [tuple(arms)] if arms and self.experiment.fork_at else [(arm,) for arm in arms]
 
     def _widest(self) -> float:
-        """The widest interval among the effects on the primary outcome."""
+        """The widest interval among the effects on the primary outcome; infinite where one has no interval."""
+        effects = self._effects()
+        widths = (effects["high"] - effects["low"]).fill_null(math.inf)
+        return float(widths.max())  # type: ignore[arg-type]
+
+    def _one_sided(self) -> bool:
+        """Whether all runs of an arm lie near one bound, so that another end may not have been seen yet."""
+        return bool(self._effects()["warning"].str.contains(cautions.UNSEEN, literal=True).any())
+
+    def _effects(self) -> pl.DataFrame:
         try:
-            effects = Results(self.folder).effects()
+            return Results(self.folder).effects()
         except UsageError as error:
             raise UsageError(f"the precision cannot be judged: {error.what}", error.hint) from error
-        return float((effects["high"] - effects["low"]).max())  # type: ignore[arg-type]

@@ -32,6 +32,20 @@ LOCK = "lock"
 RunRow = dict[str, Any]
 
 
+class Look(pydantic.BaseModel):
+    """A time at which the results of an experiment could be looked at.
+
+    Attributes:
+        replicates: The number of replicates then.
+        reason: `precision` where the width of intervals was judged, `end` where the experiment came to its end.
+        widest: The widest interval among the effects on the primary outcome, where it was judged.
+    """
+
+    replicates: int = pydantic.Field(ge=0)
+    reason: Literal["precision", "end"] = "end"
+    widest: float | None = None
+
+
 class ExperimentManifest(pydantic.BaseModel):
     """The manifest of an experiment folder.
 
@@ -45,6 +59,7 @@ class ExperimentManifest(pydantic.BaseModel):
         reason: Why it ended, in words.
         stop: Why it stopped early, as the kind of the stop of a run; None where it did not.
         replicates: The number of replicates, which a stop by precision may raise.
+        looks: Every time that the results could be looked at, at another number of replicates than before.
         end: The digest of everything else in the folder once it ended, so that later changes are noticed; empty while
             it runs, and in folders written before this was recorded.
     """
@@ -58,6 +73,7 @@ class ExperimentManifest(pydantic.BaseModel):
     reason: str = ""
     stop: str | None = None
     replicates: int = pydantic.Field(default=0, ge=0)
+    looks: list[Look] = pydantic.Field(default=[], exclude_if=lambda looks: not looks)
     end: str = pydantic.Field(default="", exclude_if=lambda end: not end)
 
 
@@ -137,6 +153,11 @@ class ExperimentFolder:
         with writing(temporary):
             temporary.write_text(self.manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
             os.replace(temporary, self.path / "manifest.json")
+
+    def look(self, look: Look) -> None:
+        """Record a look; one at a number of replicates that was looked at before is no other look."""
+        known = [each for each in self.manifest.looks if each.replicates != look.replicates]
+        self.write(looks=[*known, look])
 
     def rows(self) -> dict[tuple[int, int], RunRow]:
         """The row of each run by arm and replicate; of several attempts the first that is complete.

@@ -1,7 +1,8 @@
 """Outcomes: what is measured of a run, declared before anything runs.
 
 An outcome is written as a metric at the end (`share_blue`), at a step (`share_blue@3`), over the steps
-(`mean(share_blue)`, also max, min and sum), or as a share of answers (`answers(blue)`, `answers(blue)@3`).
+(`mean(share_blue)`, also max, min and sum), as the time of an event (`time(days_to_consensus)`), or as a share of
+answers (`answers(blue)`, `answers(blue)@3`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ class Outcome(pydantic.BaseModel):
         primary: Whether it is the primary outcome, which a stop by precision uses.
         share: Whether it is a share, whose intervals lie between 0 and 1. Where it is not said, `answer` is one, and
             so is any other outcome whose values all lie between 0 and 1.
+        time: Whether the metric is the step at which something happened. A run in which it is None at the end is
+            censored: it had not happened by the last step. Means are then of the time within the steps that all runs
+            have (restricted means), and `Results.survival` gives the rest.
 
     Example:
         >>> Outcome.read("mean(share_blue)").over
@@ -61,6 +65,7 @@ class Outcome(pydantic.BaseModel):
     direction: Literal["up", "down"] | None = None
     primary: bool = False
     share: bool | None = None
+    time: bool = False
 
     @pydantic.model_validator(mode="after")
     def _check_source(self) -> Outcome:
@@ -70,12 +75,16 @@ class Outcome(pydantic.BaseModel):
             raise ValueError("an outcome is at a step or over the steps, not both")
         if self.over is not None and self.metric is None:
             raise ValueError("only a metric has a mean, max, min or sum over the steps")
+        if self.time and (self.metric is None or self.over is not None or self.at is not None or self.share):
+            raise ValueError("a time is a metric at the end of a run")
         if not self.name:
             object.__setattr__(self, "name", self._default_name())
         return self
 
     def _default_name(self) -> str:
         at = "" if self.at is None else f"@{self.at}"
+        if self.time:
+            return f"time({self.metric})"
         if self.metric is not None:
             return f"{self.over}({self.metric})" if self.over else f"{self.metric}{at}"
         return f"answers({self.answer}){at}" if self.answer is not None else str(self.measure)
@@ -96,8 +105,10 @@ class Outcome(pydantic.BaseModel):
             return cls(metric=match["metric"], at=at)
         if match["over"] == "answers":
             return cls(answer=match["inner"].strip(), at=at)
+        if match["over"] == "time":
+            return cls(metric=match["inner"].strip(), time=True, at=at)
         if match["over"] not in get_args(Over):
-            raise UnknownNameError("outcome over the steps", match["over"], [*get_args(Over), "answers"])
+            raise UnknownNameError("outcome over the steps", match["over"], [*get_args(Over), "answers", "time"])
         if at is not None:
             raise UsageError(f"the outcome {text!r} is both at a step and over the steps.")
         return cls.model_validate({"metric": match["inner"].strip(), "over": match["over"]})
@@ -105,6 +116,8 @@ class Outcome(pydantic.BaseModel):
     @property
     def is_share(self) -> bool | None:
         """Whether it is a share; None where that shows only in its values."""
+        if self.time:
+            return False
         return True if self.share is None and self.answer is not None else self.share
 
     def check(self, scenario: type[Scenario], parameters: Mapping[str, Any] | None = None) -> None:

@@ -37,8 +37,9 @@ class StoppingRule(pydantic.BaseModel):
         max_calls: The most calls to models, over all runs.
         max_money: The most money, over all runs.
 
-    Looking again after every batch makes the final interval a little too short; with 20 replicates or more
-    before the first look it hardly matters.
+    With a width, the first look is at 20 replicates or more: intervals that are looked at earlier are too short where
+    the experiment ends. An arm whose runs all ended near 0, or near 1, needs as many replicates as would show another
+    end with a probability equal to the width.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -176,6 +177,8 @@ class ExperimentPlan(RunSettings):
             if outcome["share"] is None:
                 # Left out where it is not said, so that experiments of earlier versions keep their label.
                 del outcome["share"]
+            if not outcome["time"]:
+                del outcome["time"]
         return data | {"factors": {name: factor.data() for name, factor in self.factors.items()}}
 
     def arms(self) -> list[Arm]:
@@ -204,6 +207,10 @@ class ExperimentPlan(RunSettings):
     def primary(self) -> Outcome:
         """The primary outcome: the one marked so, or the first."""
         return next((each for each in self.outcomes if each.primary), self.outcomes[0])
+
+    def outcome(self, name: str) -> Outcome:
+        """An outcome by its name."""
+        return next(each for each in self.outcomes if each.name == name)
 
     @property
     def paired(self) -> bool:
@@ -263,7 +270,8 @@ class RecordedPlan(ExperimentPlan):
 
 
 RESERVED = frozenset(
-    "arm replicate seed status failure steps decisions calls reused tokens cost run n mean low high effect p".split()
+    "arm replicate seed status failure steps decisions calls reused tokens cost currency run".split()
+    + "n mean low high effect p".split()
 )
 """Columns of the tables of results."""
 

@@ -17,7 +17,7 @@ def shipped_experiments() -> dict[str, Path]:
 
     Example:
         >>> list(shipped_experiments())
-        ['norms-sensitivity', 'norms-starts']
+        ['epidemic-thousand', 'norms-sensitivity', 'norms-starts']
     """
     folder = Path(str(resources.files("populace.scenarios")))
     return {file.stem: file for file in sorted(folder.glob("*/experiments/*.yaml"), key=lambda file: file.stem)}

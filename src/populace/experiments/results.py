@@ -15,10 +15,13 @@ from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
 from populace.experiments.plan import ExperimentPlan
+from populace.experiments.survival import restricted_times, survival_table
 from populace.experiments.tables import (
+    Comparison,
     arm_means,
     arms_table,
     effects_table,
+    factor_effects_table,
     precision_table,
     runs_table,
     sample_description,
@@ -115,6 +118,12 @@ class Results:
         return arms_table(self.runs, self._arms, self.experiment)
 
     @property
+    def looks(self) -> pl.DataFrame:
+        """Every time that the experiment came to its end or was judged by its precision: replicates, and why."""
+        schema = {"replicates": pl.Int64, "reason": pl.String, "widest": pl.Float64}
+        return pl.DataFrame([look.model_dump() for look in self.folder.manifest.looks], schema=schema)
+
+    @property
     def failures(self) -> pl.DataFrame:
         """The runs that failed, with why."""
         return self.runs.filter(pl.col("status") == "failed").select("arm", "replicate", "seed", "failure")
@@ -135,7 +144,7 @@ class Results:
 
         Which of several runs pays for a reply that they share depends on the order in which they ask.
         """
-        results = self.runs.drop("calls", "reused", "tokens", "cost", "run")
+        results = self.runs.drop("calls", "reused", "tokens", "cost", "currency", "run")
         return hashlib.blake2b(results.write_json().encode(), digest_size=16).hexdigest()
 
     def outcome(self, name: str | None = None, *, level: float = 0.95) -> pl.DataFrame:
@@ -151,7 +160,7 @@ class Results:
     def is_share(self, name: str | None = None) -> bool:
         """Whether an outcome is a share: as declared, or else because all its values lie between 0 and 1."""
         name = self._outcome(name)
-        declared = next(each.is_share for each in self.experiment.outcomes if each.name == name)
+        declared = self.experiment.outcome(name).is_share
         inside = self.runs[name].dtype != pl.String and bool(self.runs[name].drop_nulls().is_between(0, 1).all())
         return inside and declared is not False
 
@@ -169,25 +178,32 @@ class Results:
 
         Runs are compared replicate by replicate where they share their seeds, and as independent groups otherwise.
         Assumes that replicates are independent of each other. Replicates that failed in one of two arms are left out
-        of that comparison; the table says how large the share of failed runs is.
+        of that comparison; `missing` counts the runs without a value, and `bound_low` and `bound_high` are the effects
+        if all of these had had the smallest or largest possible value. `low_all` and `high_all` are the ends of
+        intervals that hold for all comparisons together (Bonferroni). `warning` says where an interval may be worse
+        than it says.
 
         Args:
             baseline: The arm to compare with: its name, number or levels; the first by default. With `factor`, a level.
-            factor: Compare the levels of this factor instead, each averaged over the arms that have it.
+            factor: Compare the levels of this factor instead, each averaged over the levels of the others in the
+                additive model, from the replicates in which all arms ended (see `marginal_weights`).
             correction: For the number of comparisons: `holm`, `bh` or `bonferroni`.
-            method: `t` or `bootstrap`.
+            method: `t`, `bootstrap`, `bootstrap-t` or `permutation`.
         """
         name = self._outcome(outcome)
         runs, order = self._numeric(name), [arm.name for arm in self._arms]
-        options: Any = {"correction": correction, "method": method, "level": level, "paired": self.experiment.paired}
+        how = Comparison(self.experiment.paired, correction, method, level, self.is_share(name), self._looks)
         if factor is None:
-            return effects_table(runs, name, "arm", order, self.arm(baseline).name, **options)
+            return effects_table(runs, name, order, self.arm(baseline).name, how)
         runs = runs.with_columns(pl.col(self._factor(factor)).cast(pl.String))
-        order = runs[factor].unique(maintain_order=True).to_list()
-        first = order[0] if baseline is None else str(baseline).lower() if isinstance(baseline, bool) else str(baseline)
-        if first not in order:
-            raise UnknownNameError(f"level of {factor}", first, order)
-        return effects_table(runs, name, factor, order, first, **options)
+        levels = runs[factor].unique(maintain_order=True).to_list()
+        first = (
+            levels[0] if baseline is None else str(baseline).lower() if isinstance(baseline, bool) else str(baseline)
+        )
+        if first not in levels:
+            raise UnknownNameError(f"level of {factor}", first, levels)
+        full = self.experiment.design.kind == "full"
+        return factor_effects_table(runs, name, factor, list(self.experiment.factors), first, full, how)
 
     def probabilities(
         self, outcome: str | None = None, *, above: float | None = None, below: float | None = None, level: float = 0.95
@@ -216,6 +232,31 @@ class Results:
                 rows.append(row | {"n": share.n} | sample_description(runs))
         return pl.DataFrame(rows)
 
+    def survival(
+        self,
+        outcome: str | None = None,
+        baseline: str | int | Mapping[str, Any] | None = None,
+        *,
+        correction: str = "holm",
+        level: float = 0.95,
+    ) -> pl.DataFrame:
+        """The time of an event in every arm, where runs in which it had not happened are censored, not dropped.
+
+        For each arm: events, censored runs, the median time (Kaplan and Meier; none where fewer than half of the runs
+        had the event) with its interval, the mean time within the steps that all runs have (restricted mean) with its
+        interval, the share of runs without the event by then, and p of the log-rank test against the baseline.
+        Assumes independent replicates, and that a run is censored only because its steps were over.
+
+        Args:
+            outcome: A time, declared as `time(METRIC)`.
+            correction: Of p for the number of comparisons.
+        """
+        name = self._outcome(outcome)
+        if not self.experiment.outcome(name).time:
+            raise UsageError(f"{name} is not declared as a time.", f"Declare the outcome time({name}).")
+        order = [arm.name for arm in self._arms]
+        return survival_table(self.runs, name, order, self.arm(baseline).name, correction, level)
+
     def precision(
         self,
         outcome: str | None = None,
@@ -240,7 +281,8 @@ class Results:
     def sensitivity(self, outcome: str | None = None) -> Sensitivity:
         """How much of the variance of an outcome each factor of a `sobol` design accounts for, alone and in all.
 
-        Replicates of a point are averaged first, so the part of chance shrinks with their number.
+        Replicates of a point are averaged first, so the part of chance shrinks with their number; intervals are over
+        points and over replicates.
         """
         name, experiment = self._outcome(outcome), self.experiment
         if experiment.design.kind != "sobol":
@@ -251,8 +293,8 @@ class Results:
         bounds = dict.fromkeys(experiment.factors, (0.0, 1.0))
         points = sobol_sample(bounds, experiment.design.points, experiment.seed)
         points = points.with_columns(pl.Series("arm", [arm.name for arm in self._arms]))
-        means = self._numeric(name).group_by("arm").agg(pl.col(name).mean())
-        return sobol_indices(points.join(means, on="arm", how="left").drop("arm"), name, seed=experiment.seed)
+        runs = points.join(self._numeric(name).select("arm", "replicate", name), on="arm", how="left").drop("arm")
+        return sobol_indices(runs, name, seed=experiment.seed, replicate="replicate")
 
     def fluctuation(self, agents: str, outcome: str | None = None, *, level: float = 0.95) -> Fluctuation:
         """How the spread of an outcome between seeds falls with the number of agents.
@@ -261,7 +303,8 @@ class Results:
             agents: The factor that is the number of agents.
         """
         name = self._outcome(outcome)
-        return fluctuation(self._numeric(name), name, self._factor(agents), seed=self.experiment.seed, level=level)
+        runs, cluster = self._blocks(self._numeric(name), self._factor(agents))
+        return fluctuation(runs, name, agents, seed=self.experiment.seed, cluster=cluster, level=level)
 
     def path_dependence(self, start: str, outcome: str | None = None, *, level: float = 0.95) -> PathDependence:
         """How far an outcome depends on where runs start; the outcome may be a number or a text.
@@ -270,13 +313,21 @@ class Results:
             start: The factor that sets the start.
         """
         name = self._outcome(outcome)
-        return path_dependence(self.runs, self._factor(start), name, seed=self.experiment.seed, level=level)
+        runs, cluster = self._blocks(self.runs, self._factor(start))
+        return path_dependence(runs, start, name, seed=self.experiment.seed, cluster=cluster, level=level)
+
+    def _blocks(self, runs: pl.DataFrame, factor: str) -> tuple[pl.DataFrame, str | None]:
+        """Runs with a column of what runs share that differ in one factor only, and its name; None without pairs."""
+        if not self.experiment.paired:
+            return runs, None
+        shared = ["replicate", *(name for name in self.experiment.factors if name != factor)]
+        return runs.with_columns(block=pl.concat_str(pl.col(shared).cast(pl.String), separator="|")), "block"
 
     def analyses(self, *, level: float = 0.95) -> dict[str, pl.DataFrame]:
         """The analyses that the experiment asks for, by name: a row for each combination of the other factors."""
         plan = self.experiment
         return {
-            analysis.name: analysis.of(self.runs, plan.factors, seed=plan.seed, level=level)
+            analysis.name: analysis.of(self.runs, plan.factors, seed=plan.seed, paired=plan.paired, level=level)
             for analysis in plan.analyses
         }
 
@@ -299,6 +350,12 @@ class Results:
             raise UnknownNameError("arm", key, [arm.name for arm in self._arms])
         return match
 
+    @property
+    def _looks(self) -> int:
+        """How often somebody could have stopped because of what the results were; a stop by width does not."""
+        ends = self.looks.filter(pl.col("reason") == "end").height
+        return max(1, ends + int(self.looks.height > ends))
+
     @cached_property
     def _arms(self) -> list[Arm]:
         return self.folder.arms
@@ -308,7 +365,8 @@ class Results:
         if name is not None and name not in known:
             raise UnknownNameError("outcome", name, known, "Outcomes are declared before an experiment runs.")
         outcome = name or self.experiment.primary.name
-        if self.runs.height and self.runs[outcome].null_count() == self.runs.height:
+        times = self.experiment.outcome(outcome).time
+        if self.runs.height and not times and self.runs[outcome].null_count() == self.runs.height:
             what = f"no run produced the outcome {outcome!r}.{self.failure_note}"
             raise UsageError(what, "Declare one that runs end with.")
         return outcome
@@ -329,4 +387,6 @@ class Results:
                 f"the outcome {name!r} is infinite in {infinite} of {self.runs.height} runs, so it has no mean.",
                 "Measure something finite, or let the metric be None where there is nothing to measure.",
             )
+        if self.experiment.outcome(name).time:
+            return restricted_times(self.runs, name)
         return self.runs

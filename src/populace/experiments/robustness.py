@@ -255,10 +255,11 @@ def _conclusion_rows(
             again, was = (wide[arm] - wide[baseline] for wide in (gaps_again, gaps))
             if (again.is_not_null() & was.is_not_null()).sum() >= 2:
                 change = difference(again, was, paired=True, level=level)
-                differs = not change.estimate.contains(0.0)
+                differs = change.p < 1 - level
                 fields |= {"effect": row["effect"], "effect_again": repeated_row["effect"]}
                 fields |= {"low": repeated_row["low"], "high": repeated_row["high"], "change": change.estimate.value}
-                fields |= {"change_low": change.estimate.low, "change_high": change.estimate.high, "n": change.n}
+                fields |= {"change_low": _end(change.estimate.low), "change_high": _end(change.estimate.high)}
+                fields |= {"n": change.n}
                 survives = _survives(way, _direction(repeated_row, level), differs)
                 fields |= {"found": _effect_text(repeated_row), "survives": survives}
         rows.append(fields)
@@ -279,14 +280,15 @@ def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
 
 
 def _direction(row: Mapping[str, Any], level: float) -> int:
-    """+1 or -1 for a significant effect, or for one that is the same in every replicate and has no p; else 0."""
+    """+1 or -1 for a significant effect, else 0."""
     p = row["p_adjusted"]
-    certain = row["effect"] != 0 and (p is None or p < 1 - level)
+    certain = row["effect"] != 0 and p is not None and p < 1 - level
     return int(math.copysign(1, row["effect"])) if certain else 0
 
 
 def _effect_text(row: Mapping[str, Any]) -> str:
-    return f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
+    ends = "no interval" if row["low"] is None else f"{row['low']:+.2g}, {row['high']:+.2g}"
+    return f"{row['effect']:+.2g} [{ends}]"
 
 
 def _survives(before: int, after: int, differs: bool) -> Survival:
@@ -345,6 +347,10 @@ def _robust_run(
     return Robustness(run.name, "run", conclusions, pl.DataFrame(spread), effective, tuple(left_out), seeds, level)
 
 
+def _end(x: float) -> float | None:
+    return None if math.isnan(x) else x
+
+
 def _number(statistic: Any) -> float:
     return float(statistic or 0.0)
 
@@ -357,10 +363,11 @@ def _shift_fields(varied: pl.Series, original: pl.Series, chance: float, level: 
     effect = difference(varied, original, paired=True, level=level)
     shift = effect.estimate
     if chance == 0:
-        unchanged = shift.value == 0 and shift.width == 0
-        survives = "yes" if unchanged else "no" if not shift.contains(0.0) else "undecided"
+        # Every seed ends alike, so there is no spread to compare a shift with: it is there in every seed, or in none.
+        survives = "yes" if bool((varied == original).all()) else "no" if effect.p < 1 - level else "undecided"
     else:
         verdict = equivalence(varied, original, chance, paired=True, alpha=1 - level).verdict
         survives = {"equivalent": "yes", "different": "no", "undecided": "undecided"}[verdict]
-    fields = {"mean": effect.mean_a, "shift": shift.value, "low": shift.low, "high": shift.high, "n": effect.n}
+    fields: dict[str, Any] = {"mean": effect.mean_a, "shift": shift.value, "n": effect.n}
+    fields |= {"low": _end(shift.low), "high": _end(shift.high)}
     return fields | {"found": f"{effect.mean_a:.3g} ({shift.value:+.2g})", "survives": survives}

@@ -2,24 +2,42 @@
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.formatting import plural
 from populace.experiments.arms import Arm
 from populace.experiments.folder import RunRow
 from populace.experiments.plan import ExperimentPlan
-from populace.statistics import adjust, difference, mean, mean_share, replicates_for_effect, replicates_for_width
+from populace.statistics import (
+    Effect,
+    adjust,
+    contrast,
+    difference,
+    marginal_weights,
+    mean,
+    mean_share,
+    replicates_for_effect,
+    replicates_for_width,
+)
 
 _RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("steps", "decisions", "calls", "reused", "tokens"), pl.Int64)
 _RUN_COLUMNS["cost"] = pl.Float64
-_EFFECT_COLUMNS = ("mean", "baseline_mean", "effect", "low", "high", "p", "p_adjusted", "standardised", "n", "paired")
+_EFFECT_COLUMNS = (
+    "mean baseline_mean effect low high p p_adjusted low_all high_all standardised standardised_as n".split()
+)
+_EFFECT_COLUMNS += ["paired", "looks"]
 
 
 def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: ExperimentPlan) -> pl.DataFrame:
-    """A row for each run: arm, levels, replicate, seed, status, outcomes, answers by status, calls, tokens, cost."""
+    """A row for each run: arm, levels, replicate, seed, status, outcomes, answers by status, calls, tokens, cost.
+
+    The currency is that of the price table when a run ended; it is empty where nothing was paid.
+    """
     statuses = sorted({status for row in rows for status in row.get("answers", {})})
     columns = [pl.Series("arm", [arms[row["arm"]].name for row in rows], dtype=pl.String)]
     columns += [_levels(factor, [arms[row["arm"]] for row in rows]) for factor in experiment.factors]
@@ -31,6 +49,7 @@ def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: Experime
         columns.append(pl.Series(f"answers_{status}", counts, dtype=pl.Int64))
     for name, dtype in _RUN_COLUMNS.items():
         columns.append(pl.Series(name, [row.get(name) for row in rows], dtype=dtype))
+    columns.append(pl.Series("currency", [row.get("currency", "") for row in rows], dtype=pl.String))
     columns.append(pl.Series("run", [row.get("run", "") for row in rows], dtype=pl.String))
     return pl.DataFrame(columns)
 
@@ -42,7 +61,8 @@ def arms_table(runs: pl.DataFrame, arms: Sequence[Arm], experiment: ExperimentPl
     )
     failed = (pl.col("status") == "failed").sum().alias("failed")
     spent = pl.col("decisions", "calls", "tokens", "cost").sum()
-    totals = runs.group_by("arm").agg(pl.len().alias("runs"), failed, spent)
+    named = pl.col("currency").filter(pl.col("currency") != "").unique(maintain_order=True).str.join(" and ")
+    totals = runs.group_by("arm").agg(pl.len().alias("runs"), failed, spent, named)
     return levels.join(totals, on="arm", how="left", maintain_order="left")
 
 
@@ -52,67 +72,204 @@ def sample_description(runs: pl.DataFrame) -> dict[str, Any]:
     return {"failed": failed, "seeds": runs["seed"].unique(maintain_order=True).to_list()}
 
 
+class MissingValues:
+    """What the runs without a value could do to a mean: they count as the smallest or as the largest possible value.
+
+    Args:
+        runs: All runs, those that failed among them.
+        outcome: The column of the outcome.
+        share: Whether it lies between 0 and 1; otherwise its bounds are the smallest and largest value of any run.
+    """
+
+    def __init__(self, runs: pl.DataFrame, outcome: str, share: bool) -> None:
+        known = runs[outcome].drop_nulls()
+        self.outcome = outcome
+        least, most = (known.min(), known.max()) if known.len() else (None, None)
+        self.ends: tuple[Any, Any] = (0.0, 1.0) if share else (least, most)
+
+    def bounds(self, values: pl.Series) -> tuple[int, float | None, float | None]:
+        """How many are missing, and the mean if they were all as small, and all as large, as possible."""
+        missing = int(values.null_count())
+        if not values.len() or self.ends[0] is None:
+            return missing, None, None
+        return missing, *(float(values.fill_null(end).mean()) for end in self.ends)  # type: ignore[arg-type, return-value]
+
+    def mean_columns(self, values: pl.Series) -> dict[str, Any]:
+        """Columns of a table of means."""
+        missing, low, high = self.bounds(values)
+        return {"missing": missing, "bound_low": low, "bound_high": high}
+
+    def effect_columns(self, one: pl.Series, two: pl.Series) -> dict[str, Any]:
+        """Columns of a table of differences."""
+        (missing, low, high), (missing_too, low_too, high_too) = self.bounds(one), self.bounds(two)
+        least = None if low is None or high_too is None else low - high_too
+        most = None if high is None or low_too is None else high - low_too
+        return {"missing": missing + missing_too, "bound_low": least, "bound_high": most}
+
+
+_BOUNDS: dict[str, Any] = {"missing": pl.Int64, "bound_low": pl.Float64, "bound_high": pl.Float64}
+
+
 def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: float, share: bool) -> pl.DataFrame:
     """Mean, interval and spread of an outcome in every arm; the interval of a share lies between 0 and 1."""
     rows = []
     by_arm = runs.partition_by("arm", as_dict=True)
+    lost = MissingValues(runs, outcome, share)
     for arm in arms:
         mine = by_arm.get((arm,), runs.clear())
         values = mine[outcome].drop_nulls()
         row: dict[str, Any] = {"arm": arm, "mean": values.mean(), "low": None, "high": None, "sd": values.std()}
-        method = None
+        method, warning = None, ""
         if values.len() > 1:
             estimate = (mean_share if share else mean)(values, level)
             row, method = row | {"low": estimate.low, "high": estimate.high}, estimate.method
-        rows.append(row | {"n": values.len(), "method": method} | sample_description(mine))
-    schema: Any = dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64) | {"method": pl.String}
+            warning = estimate.warning
+        row |= {"n": values.len(), **lost.mean_columns(mine[outcome]), "method": method, "warning": warning}
+        rows.append(row | sample_description(mine))
+    schema: Any = dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64) | {"method": pl.String} | _BOUNDS
     return _finite(pl.DataFrame(rows, schema_overrides=schema))
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """How arms or levels are compared.
+
+    Attributes:
+        paired: Whether replicate by replicate.
+        correction: For the number of comparisons.
+        method: `t`, `bootstrap`, `bootstrap-t` or `permutation`.
+        level: The confidence level.
+        share: Whether the outcome is a share.
+        looks: How often the results were looked at, this look included.
+    """
+
+    paired: bool
+    correction: str = "holm"
+    method: str = "t"
+    level: float = 0.95
+    share: bool = False
+    looks: int = 1
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `difference`."""
+        return {"paired": self.paired, "method": self.method, "share": None if self.share else False}
+
+
 def effects_table(
-    runs: pl.DataFrame,
-    outcome: str,
-    by: str,
-    order: Sequence[str],
-    baseline: str,
-    *,
-    paired: bool,
-    correction: str,
-    method: str,
-    level: float,
+    runs: pl.DataFrame, outcome: str, order: Sequence[str], baseline: str, how: Comparison
 ) -> pl.DataFrame:
-    """The difference of every other arm or level from the baseline.
+    """The difference of every other arm from the baseline.
 
     Args:
         runs: A row for each run.
         outcome: The column of the outcome.
-        by: `arm`, or a factor, whose levels are averaged over their arms within each replicate.
-        order: The arms or levels.
-        baseline: The arm or level to compare with.
-        paired: Whether to compare replicate by replicate.
-        correction: For the number of comparisons.
-        method: `t` or `bootstrap`.
-        level: The confidence level.
+        order: The arms.
+        baseline: The arm to compare with.
+        how: How to compare them.
     """
+    others = _others(order, baseline)
+    wide = _wide(runs, outcome, "arm")
+    missing = next((name for name in (baseline, *others) if name not in wide.columns), None)
+    if missing is not None:
+        raise UsageError(f"arm {missing!r} has no run yet.")
+    effects = [difference(wide[each], wide[baseline], level=how.level, **how.options) for each in others]
+    together = [difference(wide[each], wide[baseline], level=_all(how.level, others), **how.options) for each in others]
+    return _effects_frame(runs, outcome, "arm", others, baseline, effects, together, how)
+
+
+def factor_effects_table(
+    runs: pl.DataFrame, outcome: str, factor: str, factors: Sequence[str], baseline: str, full: bool, how: Comparison
+) -> pl.DataFrame:
+    """The difference of every other level of a factor from one level, in the additive model of all factors.
+
+    Only replicates count in which every arm that the comparison uses has a value.
+
+    Args:
+        runs: A row for each run.
+        outcome: The column of the outcome.
+        factor: The factor, as text.
+        factors: All factors.
+        baseline: The level to compare with.
+        full: Whether all combinations of levels were run, so that nothing is assumed about interactions.
+        how: How to compare them.
+    """
+    arms = runs.select("arm", *(pl.col(name).cast(pl.String) for name in factors)).unique("arm", maintain_order=True)
+    weights = marginal_weights(arms.drop("arm"), factor)
+    others = _others(list(weights), baseline)
+    wide = _wide(runs, outcome, "arm").select("replicate", *arms["arm"])
+    effects: list[Effect] = []
+    together: list[Effect] = []
+    for each in others:
+        weight = weights[each] - weights[baseline]
+        counts = {name: float(one) for name, one in zip(arms["arm"], weight, strict=True) if abs(one) > 1e-9}
+        block = wide.select(list(counts)).drop_nulls()
+        if how.paired and block.height < 2:
+            raise UsageError(
+                f"{plural(block.height, 'replicate')} of {factor} = {each} against {baseline} "
+                f"{'has' if block.height == 1 else 'have'} a value in all of {plural(len(counts), 'arm')}.",
+                "A level is compared only where every arm ended; run failed runs again, or more replicates.",
+            )
+        one, two = (
+            block.select(pl.sum_horizontal(pl.col(name) * abs(w) for name, w in counts.items() if w * sign > 0))
+            for sign in (1, -1)
+        )
+        for level, into in ((how.level, effects), (_all(how.level, others), together)):
+            if how.paired:
+                into.append(difference(one.to_series(), two.to_series(), level=level, **how.options))
+            else:
+                samples = [wide[name].drop_nulls().to_numpy() for name in counts]
+                into.append(contrast(samples, np.array(list(counts.values())), level))
+    table = _effects_frame(runs, outcome, factor, others, baseline, effects, together, how)
+    model = f"additive in {', '.join(factors)}" + ("" if full or len(factors) == 1 else "; assumes no interactions")
+    return table.with_columns(model=pl.lit(model))
+
+
+def _others(order: Sequence[str], baseline: str) -> list[str]:
     others = [each for each in order if each != baseline]
     if not others:
         raise UsageError("there is only one arm, so there is nothing to compare it with.")
-    values = runs
-    if by != "arm":
-        complete = runs.filter(pl.col(outcome).is_not_null().all().over(by, "replicate"))
-        values = complete.group_by(by, "replicate").agg(pl.col(outcome).mean())
-    wide = _wide(values, outcome, by)
-    missing = next((name for name in (baseline, *others) if name not in wide.columns), None)
-    if missing is not None:
-        raise UsageError(f"{by} {missing!r} has no run yet.")
-    compare = partial(difference, paired=paired, method=method, level=level)
-    effects = pl.concat([compare(wide[each], wide[baseline]).table() for each in others])
-    effects = effects.rename({"mean_a": "mean", "mean_b": "baseline_mean", "difference": "effect"})
-    effects = effects.with_columns(p_adjusted=pl.Series(adjust(effects["p"], correction)))
-    samples = [sample_description(runs.filter(pl.col(by).is_in([each, baseline]))) for each in others]
+    return others
+
+
+def _all(level: float, comparisons: Sequence[str]) -> float:
+    """The level of each interval at which all of them hold together (Bonferroni)."""
+    return 1 - (1 - level) / len(comparisons)
+
+
+def _effects_frame(
+    runs: pl.DataFrame,
+    outcome: str,
+    by: str,
+    others: list[str],
+    baseline: str,
+    effects: Sequence[Effect],
+    together: Sequence[Effect],
+    how: Comparison,
+) -> pl.DataFrame:
+    table = pl.concat([effect.table() for effect in effects])
+    table = table.rename({"mean_a": "mean", "mean_b": "baseline_mean", "difference": "effect"})
+    table = table.with_columns(
+        p_adjusted=pl.Series(adjust(table["p"], how.correction)),
+        low_all=pl.Series([each.estimate.low for each in together], dtype=pl.Float64),
+        high_all=pl.Series([each.estimate.high for each in together], dtype=pl.Float64),
+        looks=pl.lit(how.looks),
+        warning=pl.concat_str("warning", pl.lit(_looks_warning(how.looks)), separator="; ").str.strip_chars("; "),
+    )
+    lost, split = MissingValues(runs, outcome, how.share), runs.partition_by(by, as_dict=True)
+    samples = []
+    for each in others:
+        one, two = split[(each,)], split[(baseline,)]
+        samples.append(lost.effect_columns(one[outcome], two[outcome]) | sample_description(pl.concat([one, two])))
     names = pl.DataFrame({by: others, "baseline": baseline})
-    columns = _finite(effects.select(*_EFFECT_COLUMNS, "method"))
-    return pl.concat([names, columns, pl.DataFrame(samples)], how="horizontal")
+    columns = _finite(table.select(*_EFFECT_COLUMNS, "method", "warning"))
+    return pl.concat([names, columns, pl.DataFrame(samples, schema_overrides=_BOUNDS)], how="horizontal")
+
+
+def _looks_warning(looks: int) -> str:
+    if looks < 2:
+        return ""
+    return f"the results were looked at {looks} times, and p values and intervals are not corrected for it"
 
 
 def precision_table(

@@ -58,19 +58,16 @@ def _pairs(frame: pl.DataFrame, outcome: str, by: str, names: Sequence[str]) -> 
 
 
 def _effect_fields(effect: Effect) -> dict[str, Any]:
-    """An effect as columns; a difference without any variation has no p."""
-    estimate, p = effect.estimate, None if math.isnan(effect.p) else effect.p
-    return {"effect": estimate.value, "low": estimate.low, "high": estimate.high, "p": p, "n": effect.n}
+    """An effect as columns, empty where there is no interval."""
+    estimate = effect.estimate
+    low, high = (None if math.isnan(end) else end for end in (estimate.low, estimate.high))
+    return {"effect": estimate.value, "low": low, "high": high, "p": effect.p, "n": effect.n}
 
 
-def _adjusted(rows: list[dict[str, Any]], level: float) -> Iterator[tuple[dict[str, Any], float | None, bool]]:
-    """Each row with its p value, corrected for the number of rows, and whether its effect is significant.
-
-    A difference without any variation counts as a comparison, is significant, and has no p.
-    """
-    raw = [0.0 if row["p"] is None else row["p"] for row in rows]
-    for row, p in zip(rows, adjust(raw) if rows else (), strict=True):
-        yield row, None if row["p"] is None else float(p), bool(p < 1 - level and row["effect"] != 0)
+def _adjusted(rows: list[dict[str, Any]], level: float) -> Iterator[tuple[dict[str, Any], float, bool]]:
+    """Each row with its p value, corrected for the number of rows, and whether its effect is significant."""
+    for row, p in zip(rows, adjust([row["p"] for row in rows]) if rows else (), strict=True):
+        yield row, float(p), bool(p < 1 - level and row["effect"] != 0)
 
 
 @dataclass(frozen=True)
@@ -246,7 +243,7 @@ def structure_verdict(
         sentences.append(
             f"{part.capitalize()} {'move' if ' and ' in part else 'moves'} "
             f"the mean by at most {abs(row['effect']):.2g} "
-            f"({row['way']}: {row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}])."
+            f"({row['way']}: {_interval_text(row)})."
         )
     return StructureVerdict(ordering, level, standing, twin, tuple(sentences))
 
@@ -269,12 +266,17 @@ def _level_sentences(differences: pl.DataFrame, level: str, margin: float | None
     if level == "none":
         return []
     row = max(differences.iter_rows(named=True), key=lambda row: abs(row["effect"]))
-    interval = f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
-    models = f"{row['model']} and {row['versus']} at {row['arm']}, {interval}"
+    models = f"{row['model']} and {row['versus']} at {row['arm']}, {_interval_text(row)}"
     if level == "holds":
         return [f"Models agree within ±{margin:g}; they are furthest apart in {models}."]
     reason = "" if margin is not None or level == "does not hold" else "; without a margin, agreement cannot be shown"
     return [f"Models are furthest apart in {models}{reason}."]
+
+
+def _interval_text(row: Mapping[str, Any]) -> str:
+    if row["low"] is None:
+        return f"{row['effect']:+.2g} in every run"
+    return f"{row['effect']:+.2g} [{row['low']:+.2g}, {row['high']:+.2g}]"
 
 
 def _ordering_sentence(outcome: str, structure: Sequence[str], arms: Sequence[str], consensus: Consensus) -> str:

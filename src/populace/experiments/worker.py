@@ -25,7 +25,7 @@ from populace.base.errors import (
     StoppedError,
     StorageError,
 )
-from populace.broker import CallSettings
+from populace.broker import CallSettings, currency
 from populace.engine.observer import Observer
 from populace.engine.run import Run, simulate
 from populace.engine.simulation import Simulation
@@ -276,6 +276,7 @@ class Worker:
             row |= {"outcomes": outcomes, "answers": dict(run.statuses), "steps": run.steps[-1]}
             row |= {name: sum(getattr(usage, name) for usage in usages) for name in SPENT}
             row |= self._with_earlier(row)
+            row["currency"] = currency() if row["cost"] else ""
             row["run"] = run.name if self.keep == "run" else ""
             row |= run_evidence(run, self.experiment.outcomes, witness=is_witness(arm.number, replicate))
         except OUTSIDE:

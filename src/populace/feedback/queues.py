@@ -13,6 +13,8 @@ from populace.base.documents import read_json
 from populace.base.errors import DamagedRunError, JournalError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.engine.workspace import Workspace
+from populace.evaluation.believability import BelievabilityStudy
+from populace.feedback.interview_items import interview_items
 from populace.feedback.items import KINDS, Item, ItemKind, draw_items
 from populace.feedback.sources import Source, read_sources
 from populace.journal.segments import writing
@@ -100,18 +102,22 @@ class Queue:
         piles, missing = [], 0
         for source in self.sources:
             try:
+                if source.study:
+                    study = BelievabilityStudy.open(source.study, workspace)
+                    piles.append(interview_items(study, self.size, seed) if self.kind == "utterance" else [])
+                    continue
                 run = source.open(workspace)
                 origin = (source.experiment, source.arm)
                 pile = draw_items(
                     run, self.kind, self.size, seed, until=source.until, purpose=self.purpose, origin=origin
                 )
                 piles.append(pile)
-            except JournalError:
+            except (JournalError, UnknownNameError):
                 missing += 1  # told to the rater as a number, as a name would not be blind
         return QueueSample(tuple(_round_robin(piles, self.size)), missing)
 
     def _data(self) -> dict[str, Any]:
-        return asdict(self) | {"sources": [asdict(source) for source in self.sources]}
+        return asdict(self) | {"sources": [source.data() for source in self.sources]}
 
 
 def _round_robin(piles: list[list[Item]], size: int) -> list[Item]:

@@ -11,8 +11,12 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from populace.base.errors import ModelError, ModelFileError
 from populace.models.artifacts import sha256
@@ -23,8 +27,12 @@ from populace.models.pytorch.weights import read_weights
 from populace.models.pytorch.writing import MIN_P, TOP_K, TOP_P, Draft, Writer
 
 _TOP_TOKENS = 200
+_FEWEST_TOKENS, _MASS = 20, 0.9999
+"""A distribution ends with the token at which it holds this mass, but not before this many tokens."""
 _TOKENS_AT_ONCE = {"cuda": 131_072, "cpu": 4_096}
-"""How many tokens of prompts are computed in one batch, those that are shared counted once."""
+"""How many tokens of prompts are computed in one batch at most, those that are shared counted once."""
+_NUMBERS_AT_ONCE = 600_000_000
+"""How many numbers the widest step of a batch has at most; it keeps several processes on one GPU within its memory."""
 _ROWS_AT_ONCE = {"cuda": (32, 256), "cpu": (16, 16)}
 """How many replies are written in one batch, where few and where many are wanted."""
 _MANY = 96
@@ -55,6 +63,8 @@ class TransformersModel(Model):
     """
 
     traits = ModelTraits(local=True)
+    fuse_from: int | None = None
+    """From how many prompts at once the steps between products of matrices are compiled on a GPU; None for never."""
 
     def __init__(self, path: str | Path, *, device: str | None = None, spec: str | None = None) -> None:
         self.path = Path(path).expanduser()
@@ -118,15 +128,24 @@ class TransformersModel(Model):
         if rejected:
             yield rejected
         scored = [prompt for prompt in prompts if requests[prompt.index].top]
+        if self._device == "cuda" and self.fuse_from is not None and len(scored) >= self.fuse_from:
+            self._loaded()[0].fuse()
         written = [prompt for prompt in prompts if not requests[prompt.index].top]
         for batches, answer in (
             (self._scored_batches(scored), self._score),
             (self._written_batches(written, requests), self._write),
         ):
+            under_way = None
             for batch in batches:
                 if self.halted:
-                    return
-                yield await loop.run_in_executor(self._pool, self._within_memory, answer, batch, requests)
+                    break
+                # The next batch is computed while the caller works with the results of this one.
+                following = loop.run_in_executor(self._pool, self._within_memory, answer, batch, requests)
+                if under_way is not None:
+                    yield await under_way
+                under_way = following
+            if under_way is not None:
+                yield await under_way
 
     def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
         """The first token of each text as it is written after a lead."""
@@ -157,9 +176,10 @@ class TransformersModel(Model):
 
     def _scored_batches(self, prompts: Sequence[_Prompt]) -> Iterator[list[_Prompt]]:
         shared = _common_prefix([prompt.tokens for prompt in prompts]) if len(prompts) > 1 else 0
+        most = min(_TOKENS_AT_ONCE[self._device], _NUMBERS_AT_ONCE // self._loaded()[0].inner_width)
         batch: list[_Prompt] = []
         for prompt in prompts:
-            limit = _TOKENS_AT_ONCE[self._device] * self._scale
+            limit = most * self._scale
             if batch and (len(batch) + 1) * (len(prompt.tokens) - shared) > limit:
                 yield batch
                 batch = []
@@ -213,9 +233,7 @@ class TransformersModel(Model):
         network, tokenizer, _ = self._loaded()
         shared = _common_prefix([prompt.tokens for prompt in batch]) if len(batch) > 1 else 0
         width = max(len(prompt.tokens) for prompt in batch) - shared
-        tokens = torch.zeros((len(batch), width), dtype=torch.long)
-        for row, prompt in enumerate(batch):
-            tokens[row, : len(prompt.tokens) - shared] = torch.tensor(prompt.tokens[shared:])
+        tokens = torch.from_numpy(_filled([prompt.tokens[shared:] for prompt in batch], width))
         caches = None
         if shared:
             beginning = torch.tensor([batch[0].tokens[:shared]], device=network.device)
@@ -225,13 +243,15 @@ class TransformersModel(Model):
         logits = network.logits(found[torch.arange(len(batch), device=network.device), last])
         most = min(max(requests[prompt.index].top for prompt in batch), logits.shape[-1], len(tokenizer.texts))
         values, places = logits.topk(most, -1)
-        values = (values - logits.logsumexp(-1, keepdim=True)).cpu().tolist()
+        values = values - logits.logsumexp(-1, keepdim=True)
+        counts = (values.exp().cumsum(-1) < _MASS).sum(-1).add(1).clamp(min=_FEWEST_TOKENS).tolist()
+        values, places = values.cpu().numpy(), places.cpu().numpy()
         results: list[tuple[int, ReplyOrFailure]] = []
         texts = tokenizer.texts
-        for prompt, row, ids in zip(batch, values, places.cpu().tolist(), strict=True):
-            count = requests[prompt.index].top
-            words = [texts[token] for token in ids[:count]]
-            pairs = tuple(zip(words, row[:count], strict=True))
+        for row, (prompt, count) in enumerate(zip(batch, counts, strict=True)):
+            count = min(count, requests[prompt.index].top)
+            words = [texts[token] for token in places[row, :count].tolist()]
+            pairs = tuple(zip(words, values[row, :count].tolist(), strict=True))
             results.append((prompt.index, Reply(words[0], pairs, "stop", len(prompt.tokens), 1)))
         return results
 
@@ -253,6 +273,14 @@ class TransformersModel(Model):
 def _draft(prompt: _Prompt, requests: Sequence[Request]) -> Draft:
     request = requests[prompt.index]
     return Draft(prompt.tokens, request.max_tokens, request.temperature, request.seed or 0)
+
+
+def _filled(rows: Sequence[list[int]], width: int) -> npt.NDArray[np.int64]:
+    """Rows of one width; those that are shorter are filled up at their end."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    table = np.zeros((len(rows), width), np.int64)
+    table[np.arange(width) < lengths[:, None]] = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
+    return table
 
 
 def _common_prefix(prompts: Sequence[list[int]]) -> int:

@@ -2,14 +2,16 @@
 
 from populace.statistics.agreement import Agreement, agreement
 from populace.statistics.anova import Anova, one_way, tukey
+from populace.statistics.contrasts import contrast, marginal_weights
 from populace.statistics.decomposition import Decomposition, decompose
 from populace.statistics.effects import Effect, adjust, difference, p_text
 from populace.statistics.ensembles import Fluctuation, PathDependence, fluctuation, path_dependence
 from populace.statistics.equivalence import Equivalence, equivalence
-from populace.statistics.intervals import Estimate, bootstrap, mean, mean_share, proportion
+from populace.statistics.intervals import Estimate, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
 from populace.statistics.rankings import KruskalWallis, dunn, kendall_w, kruskal_wallis
+from populace.statistics.resampling import bootstrap
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
 from populace.statistics.skill import SkillScale, true_skill, update_skills
 
@@ -30,6 +32,7 @@ __all__ = [
     "adjust",
     "agreement",
     "bootstrap",
+    "contrast",
     "decompose",
     "difference",
     "dunn",
@@ -38,6 +41,7 @@ __all__ = [
     "fluctuation",
     "kendall_w",
     "kruskal_wallis",
+    "marginal_weights",
     "mean",
     "mean_share",
     "one_way",

@@ -9,7 +9,8 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
-from populace.statistics.intervals import Estimate, estimates_table, percentile
+from populace.statistics.intervals import Estimate, estimates_table
+from populace.statistics.resampling import percentile
 from populace.statistics.values import Numbers, check_choice, check_count, check_level, complete_rows, numeric
 
 LEVELS = ("nominal", "ordinal", "interval")

@@ -1,9 +1,8 @@
 """The variance of an outcome by source: the factors of a study, their interactions, and chance."""
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -11,12 +10,12 @@ import polars as pl
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.statistics.factorial import FactorGrid, FactorialFit
-from populace.statistics.intervals import Estimate, estimates_table, percentile, t_quantile
+from populace.statistics.intervals import Estimate, estimates_table
+from populace.statistics.resampling import percentile
 from populace.statistics.values import Numbers, check_choice, check_level, complete_rows, constant, numeric
 
 CHANCE = "chance"
 INTERACTIONS = "interactions"
-_CHUNK = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,8 @@ class Decomposition:
     of each other; with `cluster`, only runs of different clusters are. Shares are corrected for the part that
     chance alone would give to every factor (as omega squared is), so a factor without effect is near 0. Where
     combinations are missing, interactions beyond `order` of factors are taken to be none and count as chance.
-    Intervals come from drawing the residuals of runs anew, or normal ones with the covariance of the clusters;
-    with few clusters (twenty or so) they cover a little less often than they say, most of all for chance.
+    Chance is estimated in two strata, between clusters and within them, each with its own degrees of freedom.
+    Intervals assume normal chance with one variance in each stratum; `warning` says where tails are too heavy.
 
     Attributes:
         shares: For each factor or group, for interactions and for chance, its share with its interval.
@@ -41,6 +40,7 @@ class Decomposition:
         n: Runs that it rests on.
         clusters: Clusters that they belong to; None where runs are independent.
         dropped: Rows left out because something was missing.
+        warning: Why the intervals may be too short; empty where nothing was found.
     """
 
     shares: dict[str, Estimate]
@@ -51,6 +51,7 @@ class Decomposition:
     n: int
     clusters: int | None
     dropped: int
+    warning: str = ""
 
     def __getitem__(self, name: str) -> Estimate:
         if name not in self.shares:
@@ -96,7 +97,7 @@ def decompose(
         interactions: `together` as one share, or `each` by its factors (`"model:wording"`).
         order: Fit interactions of at most so many factors; by default of all, or as many as the design bears.
         level: The confidence level.
-        resamples: Draws of the bootstrap.
+        resamples: Draws of the variances that the data allow.
         seed: Fixes the draws.
 
     Example:
@@ -117,19 +118,27 @@ def decompose(
         raise UsageError(f"the cluster {cluster!r} has one level.", "Leave it out, or run more seeds.")
     parts = list(dict.fromkeys([*label, CHANCE]))
     belongs = np.array([[name == part for part in parts] for name in label], dtype=np.float64)
-    basis = (len(y), level, "bootstrap of residuals" if owner is None else "normal bootstrap of clusters", dropped)
+    basis = (len(y), level, "variance in strata (chi-square pivots)", dropped)
     size = {name: len(levels) for name, levels in zip(names, grid.levels, strict=True)}
     facts = (grid.order, size, (grid.cells_run, grid.cells), len(y), clusters, dropped)
     if constant(y):
         nothing = {part: Estimate(np.nan, np.nan, np.nan, *basis) for part in parts}
         return Decomposition(nothing, 0.0, *facts)
     fit = FactorialFit.of(grid, y, owner)
-    parted = fit.components(y[None, :], belongs)
+    parted = fit.components(belongs)[None, :]
     total = float(parted.clip(0).sum())
-    draws = np.vstack([_shares(parted), _bootstrap_shares(fit, y, belongs, resamples, seed)])
-    tail = _tail(level, clusters)
-    shares = {part: percentile(draws[:, i], *basis, tail) for i, part in enumerate(parts)}
-    return Decomposition(shares, total, *facts)
+    rng = stream(seed, "statistics/decompose")
+    draws = np.vstack([_shares(parted), _shares(fit.draws(belongs, resamples, rng))])
+    warning = _heavy_tails(fit.kurtosis, len(y))
+    shares = {part: replace(percentile(draws[:, i], *basis), warning=warning) for i, part in enumerate(parts)}
+    return Decomposition(shares, total, *facts, warning)
+
+
+def _heavy_tails(kurtosis: float, n: int) -> str:
+    """A caution where residuals have heavier tails than normal ones, which the intervals assume."""
+    if kurtosis <= 2 * math.sqrt(24 / n):
+        return ""
+    return "the residuals have heavy tails, for which the intervals of shares are too short"
 
 
 def _factors(frame: pl.DataFrame, outcome: str, factors: Sequence[str], cluster: str | None) -> list[str]:
@@ -168,23 +177,3 @@ def _shares(parts: Numbers) -> Numbers:
     components = parts.clip(0)
     total = components.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(components, total, out=np.zeros_like(components), where=total > 0))
-
-
-def _bootstrap_shares(fit: FactorialFit, y: Numbers, belongs: Numbers, resamples: int, seed: int) -> Numbers:
-    """Shares over simulated repetitions of the study, in which what was estimated is true."""
-    rng = stream(seed, "statistics/decompose")
-    truth = fit.shrunken_fit(y, belongs)
-    step = max(1, _CHUNK // len(y))
-    chunks = []
-    for start in range(0, resamples, step):
-        repeated = truth + fit.chance_draws(y, min(step, resamples - start), rng)
-        chunks.append(_shares(fit.components(repeated, belongs)))
-    return np.vstack(chunks)
-
-
-def _tail(level: float, clusters: int | None) -> float:
-    """What to cut off at either end of the draws: less for few clusters, as t is wider than normal."""
-    if clusters is None:
-        return 0.5 - level / 2
-    wider = math.sqrt(clusters / (clusters - 1)) * t_quantile(level, clusters - 1)
-    return statistics.NormalDist().cdf(-wider)

@@ -9,7 +9,10 @@ import polars as pl
 from populace.base.errors import UsageError
 from populace.base.foreign import for_html
 from populace.base.randomness import stream
-from populace.statistics.intervals import Estimate, bca, t_quantile, t_tail
+from populace.statistics import cautions
+from populace.statistics.intervals import Estimate, t_quantile, t_tail
+from populace.statistics.proportions import fisher_mid_p, mcnemar_mid_p, mid_p, pair_correlation, proportions_gap
+from populace.statistics.resampling import bca, bootstrap_t, permutation
 from populace.statistics.values import (
     ROUNDING,
     Numbers,
@@ -23,7 +26,7 @@ from populace.statistics.values import (
     numbers,
 )
 
-METHODS = ("t", "bootstrap")
+METHODS = ("t", "bootstrap", "bootstrap-t", "permutation")
 _CORRECTIONS = {"holm": "holm", "bh": "fdr_bh", "bonferroni": "bonferroni"}
 
 
@@ -34,18 +37,21 @@ class Effect:
     Assumes that runs (or pairs of runs) are independent of each other. By `t`, that the means are about normal;
     the arms may vary by different amounts (Welch). By `bootstrap`, that there are enough runs (some twenty) to
     stand for what could have happened; its p is the level at which the percentile interval would reach 0.
-    Where nothing varies the interval has no width, and p is 1 for no difference and NaN for any other.
+    Outcomes that are all 0 or 1 are proportions: their interval combines exact ones, and p is that of Fisher's or
+    McNemar's test (mid-P). Where nothing varies, p comes from exchanging runs, and the interval is that of
+    proportions for shares and has no ends (NaN) for other outcomes: equal runs show no precision.
 
     Attributes:
         estimate: The difference with its interval; its n counts pairs, or the runs of both arms.
         p: Probability of a difference as large if there were none.
         paired: Whether runs were compared in pairs.
-        method: `t` or `bootstrap`.
+        method: `t`, `bootstrap`, `bootstrap-t` or `permutation`.
         mean_a: Mean of the first arm.
         mean_b: Mean of the second arm.
         n_a: Runs of the first arm.
         n_b: Runs of the second arm.
-        standardised: The difference in standard deviations: Hedges' g, or for pairs of their differences.
+        standardised: The difference in standard deviations, of the arms or of the differences of pairs: see
+            `standardised_as`.
     """
 
     estimate: Estimate
@@ -68,15 +74,26 @@ class Effect:
         """Pairs or runs left out because a value was missing."""
         return self.estimate.dropped
 
+    @property
+    def warning(self) -> str:
+        """Why the interval may be worse than it says; empty where nothing was found."""
+        return self.estimate.warning
+
+    @property
+    def standardised_as(self) -> str:
+        """What the standardised difference is: Hedges' g of two arms, or d_z, which pairs make larger or smaller."""
+        return "d_z (SD of paired differences)" if self.paired else "Hedges' g (pooled SD of arms)"
+
     def table(self) -> pl.DataFrame:
         """The effect as a table of one row."""
         values = vars(self) | vars(self.estimate) | {"difference": self.estimate.value}
-        names = "difference low high p standardised mean_a mean_b n_a n_b n dropped paired level method"
+        values["standardised_as"] = self.standardised_as
+        names = "difference low high p standardised standardised_as mean_a mean_b n_a n_b n dropped paired level"
+        names += " method warning"
         return pl.DataFrame({name: [values[name]] for name in names.split()})
 
     def __str__(self) -> str:
-        p = "has no p value because nothing varies" if math.isnan(self.p) else f"p {p_text(self.p, equals='= ')}"
-        return f"{self.estimate}, {p}"
+        return f"{self.estimate}, p {p_text(self.p, equals='= ')}"
 
     def _repr_html_(self) -> str:
         means = f"{self.mean_a:.3g} against {self.mean_b:.3g}, {self.estimate.method}"
@@ -108,6 +125,7 @@ def difference(
     seed: int = 0,
     level: float = 0.95,
     resamples: int = 2000,
+    share: bool | None = None,
 ) -> Effect:
     """How much larger the mean of `a` is than that of `b`.
 
@@ -115,14 +133,18 @@ def difference(
         a: Outcomes of the first arm, one for each run.
         b: Outcomes of the second arm; with `paired`, in the same order of seeds.
         paired: Whether a run of one arm belongs to a run of the other (common random numbers, forks).
-        method: `t` or `bootstrap`.
-        seed: Fixes the draws of the bootstrap.
+        method: `t`, `bootstrap` (BCa), `bootstrap-t` (for skewed outcomes) or `permutation`. Outcomes that are all
+            0 or 1 are proportions, and have the intervals and tests of proportions whatever the method.
+        seed: Fixes the draws of the bootstrap and the permutation.
         level: The confidence level.
-        resamples: Draws of the bootstrap.
+        resamples: How many draws.
+        share: Whether the values are shares, which lie between 0 and 1; by default if all of them do.
 
     Example:
         >>> print(difference([5.0, 6.0, 7.0, 8.0], [4.0, 5.5, 6.0, 6.5], paired=True))
         1.0 [0.4, 1.6], n = 4, p = 0.016
+        >>> print(difference([1, 1, 1, 1, 1], [0, 0, 0, 1, 0], paired=False))
+        0.80 [0.15, 0.99], n = 10, p = 0.024
     """
     check_choice("method", method, METHODS)
     check_level(level)
@@ -130,18 +152,23 @@ def difference(
     gap = float((first - second).mean()) if paired else float(first.mean() - second.mean())
     n = len(first) if paired else len(first) + len(second)
     error, freedom = standard_error(first, second, paired)
-    if error == 0:
-        low = high = gap
-        p = 1.0 if abs(gap) <= ROUNDING * _scale(first, second) else math.nan
-        how = "no variation"
-    elif method == "t":
-        half = t_quantile(level, freedom) * error
-        low, high, p = gap - half, gap + half, t_tail(gap / error, freedom)
-        how = "paired t" if paired else "Welch t"
+    is_share = share is not False and cautions.share_like(first, second)
+    if is_share and cautions.binary(first, second):
+        (low, high), p, how, warning = _proportions(first, second, paired, level)
+    elif error == 0:
+        low, high = _bounded(first, second, paired, level) if is_share else (math.nan, math.nan)
+        p, how = _exchange_p(gap, first, second, paired), "no variation"
+        warning = "nothing varies, which says nothing about how far other runs would differ"
     else:
-        low, high, p, kind = _bootstrap_effect(first, second, paired, level, seed, resamples)
-        how = f"{'paired ' if paired else ''}bootstrap ({kind})"
-    estimate = Estimate(gap, low, high, n, level, how, dropped)
+        low, high, p, how = _compared(first, second, gap, error, freedom, paired, method, level, seed, resamples)
+        warning = cautions.joined(
+            cautions.few(min(len(first), len(second))) or cautions.skewed(first, second, paired=paired)
+            if method != "permutation"
+            else "",
+            cautions.one_sided(first, second) if is_share else "",
+            _one_constant(first, second) if not paired else "",
+        )
+    estimate = Estimate(gap, low, high, n, level, how, dropped, warning)
     standardised = _standardised_effect(gap, first, second, paired, varies=error > 0)
     means = float(first.mean()), float(second.mean())
     return Effect(estimate, p, paired, method, *means, len(first), len(second), standardised)
@@ -160,18 +187,91 @@ def two_arms(a: Values, b: Values, paired: bool) -> tuple[Numbers, Numbers, int]
 
 
 def standard_error(a: Numbers, b: Numbers, paired: bool) -> tuple[float, float]:
-    """Standard error of the difference of means, and its degrees of freedom (Welch and Satterthwaite)."""
+    """Standard error of the difference of means, and its degrees of freedom (Welch and Satterthwaite).
+
+    An arm in which nothing varies has the variance of the other: its own is not known to be 0.
+    """
     if paired:
         gaps = a - b
         without_variance = constant(gaps, _scale(a, b))
         return 0.0 if without_variance else float(gaps.std(ddof=1)) / math.sqrt(len(gaps)), len(gaps) - 1
-    parts = [0.0 if constant(values) else float(values.var(ddof=1)) / len(values) for values in (a, b)]
-    total = sum(parts)
-    if total == 0:
+    variances = [0.0 if constant(values) else float(values.var(ddof=1)) for values in (a, b)]
+    if not any(variances):
         return 0.0, len(a) + len(b) - 2
+    known = [index for index in (0, 1) if variances[index] > 0]
+    variances = [variance or max(variances) for variance in variances]
+    parts = [variance / len(values) for variance, values in zip(variances, (a, b), strict=True)]
+    total = sum(parts)
+    if len(known) == 1:
+        return math.sqrt(total), len((a, b)[known[0]]) - 1
     shares = [part / total for part in parts]
     freedom = 1 / sum(share**2 / (len(values) - 1) for share, values in zip(shares, (a, b), strict=True))
     return math.sqrt(total), freedom
+
+
+def _one_constant(a: Numbers, b: Numbers) -> str:
+    if constant(a) == constant(b):
+        return ""
+    return "nothing varies in one arm, which is taken to vary like the other"
+
+
+def _compared(
+    a: Numbers,
+    b: Numbers,
+    gap: float,
+    error: float,
+    freedom: float,
+    paired: bool,
+    method: str,
+    level: float,
+    seed: int,
+    resamples: int,
+) -> tuple[float, float, float, str]:
+    """Interval, p and how they were made, of arms that vary."""
+    pairs = "paired " if paired else ""
+    if method == "t" or (not paired and _one_constant(a, b)):
+        half = t_quantile(level, freedom) * error
+        return gap - half, gap + half, t_tail(gap / error, freedom), "paired t" if paired else "Welch t"
+    if method == "bootstrap":
+        low, high, p, kind = _bootstrap_effect(a, b, paired, level, seed, resamples)
+        return low, high, p, f"{pairs}bootstrap ({kind})"
+    rng = stream(seed, "statistics/difference")
+    compare = bootstrap_t if method == "bootstrap-t" else permutation
+    low, high, p = compare(a - b if paired else a, None if paired else b, level, resamples, rng)
+    return low, high, p, f"{pairs}{method}"
+
+
+def _proportions(a: Numbers, b: Numbers, paired: bool, level: float) -> tuple[tuple[float, float], float, str, str]:
+    """Interval, p, method and warning of the difference of two proportions."""
+    shares = float(a.mean()), float(b.mean())
+    ends = mid_p(shares[0], len(a), level), mid_p(shares[1], len(b), level)
+    if not paired:
+        p = fisher_mid_p(int(a.sum()), len(a), int(b.sum()), len(b))
+        return proportions_gap(ends[0], shares, ends[1]), p, "proportions (mid-P, MOVER)", ""
+    p = mcnemar_mid_p(int((a > b).sum()), int((b > a).sum()))
+    interval = proportions_gap(ends[0], shares, ends[1], pair_correlation(a, b))
+    return interval, p, "paired proportions (mid-P, MOVER)", ""
+
+
+def _bounded(a: Numbers, b: Numbers, paired: bool, level: float) -> tuple[float, float]:
+    """The interval of shares that do not vary.
+
+    Pairs that all have one gap may have missed another one, up to −1 or 1, that is too rare to be seen in so many.
+    Runs of arms count as trials, which gives the widest interval that shares with these means can have.
+    """
+    if paired:
+        gap, missed = float((a - b).mean()), cautions.unseen(len(a), 0.5 + level / 2)
+        return gap - missed * (1 + gap), gap + missed * (1 - gap)
+    shares = float(a.mean()), float(b.mean())
+    return proportions_gap(mid_p(shares[0], len(a), level), shares, mid_p(shares[1], len(b), level))
+
+
+def _exchange_p(gap: float, a: Numbers, b: Numbers, paired: bool) -> float:
+    """The exact p of arms that do not vary, from exchanging the signs of pairs or the runs of the arms."""
+    if abs(gap) <= ROUNDING * _scale(a, b):
+        return 1.0
+    ways = 2.0 ** len(a) if paired else float(math.comb(len(a) + len(b), len(a)))
+    return min(1.0, 2 / ways) if paired or len(a) == len(b) else 1 / ways
 
 
 def _scale(a: Numbers, b: Numbers) -> float:

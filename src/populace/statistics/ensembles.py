@@ -1,7 +1,7 @@
 """Statistics of many runs of one scenario: how the spread depends on size, and the end of a run on its start."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,9 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
-from populace.statistics.intervals import Estimate, draw_within_groups, estimates_table, percentile, proportion
+from populace.statistics import cautions
+from populace.statistics.intervals import Estimate, estimates_table, proportion
+from populace.statistics.resampling import draw_within_groups, percentile
 from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, numeric
 
 
@@ -19,7 +21,8 @@ class Fluctuation:
 
     Assumes runs that differ only in seed and number of agents, independent of each other, and a spread that follows
     a power of that number. Agents that act on their own give an exponent of −1/2; a spread that falls more slowly
-    means that they move together. Intervals come from drawing the runs of each size anew.
+    means that they move together. Intervals come from drawing the runs of each size anew, or the seeds where sizes
+    share them; with fewer than twenty runs of a size they are too short, and say so.
 
     Attributes:
         exponent: The fitted power, with its interval.
@@ -45,7 +48,14 @@ class Fluctuation:
 
 
 def fluctuation(
-    frame: pl.DataFrame, metric: str, agents: str, *, seed: int, resamples: int = 1000, level: float = 0.95
+    frame: pl.DataFrame,
+    metric: str,
+    agents: str,
+    *,
+    seed: int,
+    cluster: str | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
 ) -> Fluctuation:
     """Fluctuation of a metric against the number of agents, with a fitted exponent.
 
@@ -54,6 +64,7 @@ def fluctuation(
         metric: The column of the metric at the end of a run.
         agents: The column with the number of agents.
         seed: Fixes the draws of the bootstrap.
+        cluster: The column of what runs of different sizes share, such as their seed: they are then drawn together.
         resamples: Draws of the bootstrap.
         level: The confidence level.
 
@@ -63,7 +74,10 @@ def fluctuation(
         -0.5
     """
     check_level(level)
-    runs, dropped = complete_rows(frame, (metric, agents))
+    runs, dropped = complete_rows(frame, (metric, agents, *([cluster] if cluster else [])))
+    if cluster is not None:
+        runs, lost = _whole_clusters(runs, agents, cluster)
+        dropped += lost
     numeric(runs, metric)
     parts = runs.partition_by(agents, as_dict=True)
     sizes = sorted(float(key[0]) for key in parts)
@@ -73,13 +87,18 @@ def fluctuation(
         raise UsageError(f"{agents!r} holds {sizes[0]:g}, and a number of agents is above 0.")
     values = {float(key[0]): numeric(part, metric) for key, part in parts.items()}
     rng = stream(seed, "statistics/fluctuation")
+    together = None
+    if cluster is not None:
+        count = len(next(iter(values.values())))
+        together = rng.integers(count, size=(resamples, count))
     spreads = []
     for size in sizes:
         one = values[size]
         check_count(len(one), 3, f"{agents} = {size:g}", "the spread between seeds")
         if constant(one):
             raise UsageError(f"every run with {agents} = {size:g} has the same {metric!r}.", "Leave that size out.")
-        index = np.vstack([np.arange(len(one)), rng.integers(len(one), size=(resamples, len(one)))])
+        picks = rng.integers(len(one), size=(resamples, len(one))) if together is None else together
+        index = np.vstack([np.arange(len(one)), picks])
         draws = one[index].std(axis=1, ddof=1)
         draws[draws <= 1e-12 * np.abs(one).max()] = np.nan
         spreads.append(draws)
@@ -91,8 +110,13 @@ def fluctuation(
     middle = float(np.average(powers[0], weights=weights))
     centre = float(np.average(logs, weights=weights))
     basis = ("bootstrap of runs (percentile)", dropped)
-    exponent = percentile(slopes, runs.height, level, *basis)
-    spread = {size: percentile(draws[:, i], len(values[size]), level, *basis) for i, size in enumerate(sizes)}
+    few = min(map(len, values.values()))
+    warning = f"from {few} runs of a size the interval of a spread is too short" if few < cautions.ENOUGH else ""
+    exponent = replace(percentile(slopes, runs.height, level, *basis), warning=warning)
+    spread = {
+        size: replace(percentile(draws[:, i], len(values[size]), level, *basis), warning=warning)
+        for i, size in enumerate(sizes)
+    }
     fitted = {size: math.exp(middle + exponent.value * (math.log(size) - centre)) for size in sizes}
     line = {size: math.exp(middle - 0.5 * (math.log(size) - centre)) for size in sizes}
     return Fluctuation(exponent, spread, fitted, line, runs.height, dropped)
@@ -102,8 +126,9 @@ def fluctuation(
 class PathDependence:
     """How far the end of a run depends on its start.
 
-    Assumes runs that differ only in seed and starting state, independent of each other. The p is of a permutation
-    of starts over runs; the interval comes from drawing the runs of each start anew.
+    Assumes runs that differ only in seed and starting state, independent of each other or, where starts share their
+    seeds, of seeds that are. The p is of a permutation of starts over runs, within seeds where they are shared; the
+    interval comes from drawing the runs of each start, or the seeds, anew.
 
     Attributes:
         strength: From 0 (the end does not depend on the start) to 1 (the start decides it): omega squared for a
@@ -128,7 +153,14 @@ class PathDependence:
 
 
 def path_dependence(
-    frame: pl.DataFrame, start: str, end: str, *, seed: int, resamples: int = 1000, level: float = 0.95
+    frame: pl.DataFrame,
+    start: str,
+    end: str,
+    *,
+    seed: int,
+    cluster: str | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
 ) -> PathDependence:
     """Whether and how far the end of a run depends on its start.
 
@@ -137,6 +169,8 @@ def path_dependence(
         start: The column with the starting state, at a few levels.
         end: The column with the end: a number, or a state (a word or truth value).
         seed: Fixes the draws.
+        cluster: The column of what runs of different starts share, such as their seed; only seeds count that have a
+            run of every start.
         resamples: Draws of the permutation test and of the bootstrap.
         level: The confidence level.
 
@@ -146,7 +180,10 @@ def path_dependence(
         1.0
     """
     check_level(level)
-    runs, dropped = complete_rows(frame, (start, end))
+    runs, dropped = complete_rows(frame, (start, end, *([cluster] if cluster else [])))
+    if cluster is not None:
+        runs, lost = _whole_clusters(runs, start, cluster)
+        dropped += lost
     for key, part in runs.partition_by(start, as_dict=True).items():
         check_count(
             part.height, 2, f"the start {key[0]!r}", "a measure of dependence (cut a continuous start into levels)"
@@ -164,16 +201,39 @@ def path_dependence(
         summary = _state_table(runs, start, end, level)
     measure, rng = _omega if number else _cramer, stream(seed, "statistics/path_dependence")
     observed = measure(codes, values)
-    shuffled = np.array([measure(codes, values[rng.permutation(len(codes))]) for _ in range(resamples)])
+    if cluster is None:
+        orders = rng.permuted(np.tile(np.arange(len(codes)), (resamples, 1)), axis=1)
+        picks = draw_within_groups(codes, resamples, rng)
+    else:
+        # Rows are ordered by start and seed, so that a column of places is a seed.
+        places = np.arange(len(codes)).reshape(int(codes.max()) + 1, -1)
+        orders = rng.permuted(np.tile(places, (resamples, 1, 1)), axis=1).reshape(resamples, -1)
+        drawn = rng.integers(places.shape[1], size=(resamples, places.shape[1]))
+        picks = places[:, drawn].transpose(1, 0, 2).reshape(resamples, -1)
+    shuffled = np.array([measure(codes, values[order]) for order in orders])
     p = (
         1.0
         if constant(values[:, 0]) and number
         else float(((shuffled >= observed - 1e-12).sum() + 1) / (resamples + 1))
     )
-    picks = draw_within_groups(codes, resamples, rng)
     draws = np.array([observed, *(measure(codes, values[pick]) for pick in picks)]).clip(0)
     strength = percentile(draws, runs.height, level, "bootstrap of runs (percentile)", dropped)
     return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", runs.height, dropped)
+
+
+def _whole_clusters(runs: pl.DataFrame, by: str, cluster: str) -> tuple[pl.DataFrame, int]:
+    """The runs of clusters that have one run of every level, ordered by level and cluster, and how many others were."""
+    levels = runs[by].n_unique()
+    whole = runs.filter((pl.len().over(cluster) == levels) & (pl.col(by).n_unique().over(cluster) == levels)).sort(
+        by, cluster
+    )
+    if whole.height < 2 * levels:
+        raise UsageError(
+            f"{whole.height // max(1, levels)} of {runs[cluster].n_unique()} values of {cluster!r} have one run for "
+            f"every {by}.",
+            "Leave out the cluster, or run what is missing.",
+        )
+    return whole, runs.height - whole.height
 
 
 def _state_table(runs: pl.DataFrame, start: str, end: str, level: float) -> pl.DataFrame:

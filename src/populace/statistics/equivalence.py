@@ -16,8 +16,9 @@ class Equivalence:
     """Two one-sided t tests (TOST) of a difference against a margin.
 
     Assumes what `Effect` assumes by `t`, and a margin that was chosen before looking. A difference that is not
-    significant does not show that there is none; this test can. Where nothing varies there is no test: p is NaN and
-    the interval, of no width, decides.
+    significant does not show that there is none; this test can. The p of proportions is the smallest alpha at which
+    their interval lies within the margin. Where nothing varies and the values are no shares there is no interval: p
+    is NaN, and the verdict undecided.
 
     Attributes:
         difference: Mean of the first arm minus mean of the second, with the interval at 1 − 2 alpha.
@@ -75,11 +76,25 @@ def equivalence(a: Values, b: Values, margin: float, *, paired: bool, alpha: flo
         raise UsageError(f"the margin is a number above 0, and this is {margin:g}.")
     if not 0 < alpha < 0.5:
         raise UsageError(f"alpha lies between 0 and 0.5, and this is {alpha:g}.")
-    estimate = difference(a, b, paired=paired, level=1 - 2 * alpha).estimate
-    if estimate.width == 0:
-        return Equivalence(estimate, margin, math.nan, alpha, paired)
+    effect = difference(a, b, paired=paired, level=1 - 2 * alpha)
+    estimate = effect.estimate
+    if not estimate.method.endswith(" t"):
+        return Equivalence(estimate, margin, _p_of_levels(a, b, margin, paired), alpha, paired)
     first, second, _ = two_arms(a, b, paired)
     error, freedom = standard_error(first, second, paired)
     # Of the two one-sided tests the one at the nearer end of the margin has the larger p.
     p = float(library("scipy.special").stdtr(freedom, (abs(estimate.value) - margin) / error))
     return Equivalence(estimate, margin, p, alpha, paired)
+
+
+def _p_of_levels(a: Values, b: Values, margin: float, paired: bool) -> float:
+    """The smallest alpha at which the interval lies within the margin; NaN where there is no interval."""
+    low, high = 0.0, 0.5
+    for _ in range(30):
+        alpha = (low + high) / 2
+        estimate = difference(a, b, paired=paired, level=1 - 2 * alpha).estimate
+        if math.isnan(estimate.low):
+            return math.nan
+        inside = -margin < estimate.low and estimate.high < margin
+        low, high = (low, alpha) if inside else (alpha, high)
+    return (low + high) / 2 if high < 0.5 else 1.0

@@ -1,21 +1,18 @@
 """Estimates: a value with its confidence interval and its n."""
 
-import inspect
 import math
 import statistics
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.foreign import for_html
-from populace.base.randomness import stream
-from populace.statistics.values import Numbers, Values, check_count, check_level, constant, library, numbers
+from populace.statistics import cautions
+from populace.statistics.proportions import mid_p
+from populace.statistics.values import Values, check_count, check_level, constant, library, numbers
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,9 @@ class Estimate:
         level: The confidence level.
         method: How the interval was made.
         dropped: How many values were missing and left out.
+        warning: Where the interval may be worse than it says: why; otherwise empty.
+
+    Where nothing can be said about the precision the ends are NaN.
 
     Example:
         >>> str(Estimate(0.412, 0.361, 0.468, 120))
@@ -46,11 +46,12 @@ class Estimate:
     level: float = 0.95
     method: str = ""
     dropped: int = 0
+    warning: str = ""
 
     @property
     def width(self) -> float:
-        """The width of the interval."""
-        return self.high - self.low
+        """The width of the interval; infinite where it has no ends."""
+        return math.inf if math.isnan(self.low) or math.isnan(self.high) else self.high - self.low
 
     def contains(self, x: float) -> bool:
         """Whether a value lies in the interval."""
@@ -63,8 +64,10 @@ class Estimate:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return f"not defined, n = {self.n}"
-        ends = ", ".join(_rounded_text(end, self.width) for end in (self.low, self.high))
         missing = f" ({self.dropped} missing)" if self.dropped else ""
+        if math.isinf(self.width):
+            return f"{self.value:.3g} (no interval), n = {self.n}{missing}"
+        ends = ", ".join(_rounded_text(end, self.width) for end in (self.low, self.high))
         return f"{_rounded_text(self.value, self.width)} [{ends}], n = {self.n}{missing}"
 
     def _repr_html_(self) -> str:
@@ -75,13 +78,13 @@ class Estimate:
 def estimates_table(estimates: list[Estimate], **leading: list[Any]) -> pl.DataFrame:
     """Estimates as rows, behind the leading columns."""
     columns: dict[str, list[Any]] = dict(leading)
-    for name in ("value", "low", "high", "n", "level", "method", "dropped"):
+    for name in ("value", "low", "high", "n", "level", "method", "dropped", "warning"):
         columns[name] = [getattr(estimate, name) for estimate in estimates]
     return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("value", "low", "high", "level"), pl.Float64))
 
 
 def proportion(successes: int, n: int, level: float = 0.95) -> Estimate:
-    """A share with Wilson's interval, which stays sound near 0 and 1 and for small n.
+    """A share with the exact mid-P interval, which stays sound near 0 and 1 and for small n.
 
     Assumes that the n trials are independent and have one probability.
 
@@ -100,8 +103,8 @@ def proportion(successes: int, n: int, level: float = 0.95) -> Estimate:
     if not 0 <= successes <= n:
         raise UsageError(f"{successes} of {n} is not a share.")
     share = successes / n
-    low, high = wilson(share, n, level)
-    return Estimate(share, low, high, n, level, "Wilson")
+    low, high = mid_p(share, n, level)
+    return Estimate(share, low, high, n, level, "mid-P")
 
 
 def wilson(share: float, n: float, level: float = 0.95, z: float | None = None) -> tuple[float, float]:
@@ -121,10 +124,11 @@ def wilson(share: float, n: float, level: float = 0.95, z: float | None = None) 
 
 
 def mean(values: Values, level: float = 0.95) -> Estimate:
-    """A mean with the interval of Student's t.
+    """A mean with the interval of Student's t; where all values are 0 or 1, a share with the mid-P interval.
 
     Assumes independent values whose mean is about normal: any shape will do from some thirty values on, fewer
-    values should not be far from symmetric. Where all values are equal the interval has no width.
+    values should not be far from symmetric. Where all values are equal, and not 0 or 1, their precision is not
+    known and the interval has no ends.
 
     Args:
         values: Two or more numbers; missing ones are dropped and counted.
@@ -133,25 +137,33 @@ def mean(values: Values, level: float = 0.95) -> Estimate:
     Example:
         >>> print(mean([1.0, 2.0, 3.0, None]))
         2.0 [-0.5, 4.5], n = 3 (1 missing)
+        >>> print(mean([7.0, 7.0, 7.0]))
+        7 (no interval), n = 3
     """
     present, dropped = numbers(values)
-    check_count(len(present), 2, "the mean", "a t interval")
-    half = (
-        0.0
-        if constant(present)
-        else t_quantile(level, len(present) - 1) * present.std(ddof=1) / math.sqrt(len(present))
-    )
+    n = len(present)
+    check_count(n, 2, "the mean", "a t interval")
     value = float(present.mean())
-    return Estimate(value, value - half, value + half, len(present), check_level(level), "t", dropped)
+    if cautions.binary(present):
+        low, high = mid_p(value, n, check_level(level))
+        return Estimate(value, low, high, n, level, "mid-P", dropped)
+    if constant(present):
+        return Estimate(value, math.nan, math.nan, n, check_level(level), "no variation", dropped, _SAME)
+    half = t_quantile(level, n - 1) * float(present.std(ddof=1)) / math.sqrt(n)
+    warning = cautions.joined(cautions.few(n) or cautions.skewed(present))
+    return Estimate(value, value - half, value + half, n, level, "t", dropped, warning)
+
+
+_SAME = "all values are the same, which says nothing about how far others would differ"
 
 
 def mean_share(values: Values, level: float = 0.95) -> Estimate:
     """A mean of shares with an interval that stays between 0 and 1.
 
-    This is Wilson's interval with the effective number of trials: as many as would give a share of this size the
-    standard error of these values. For values that are 0 or 1 it is nearly Wilson's; far from 0 and 1 it is nearly
-    that of Student's t. Assumes independent values. Where all are 0, or all are 1, it is Wilson's of n trials;
-    where all are equal otherwise, it has no width.
+    For values that are 0 or 1 it is the mid-P interval. For others it is Wilson's with the effective number of
+    trials: as many as would give a share of this size the standard error of these values; far from 0 and 1 it is
+    nearly that of Student's t. Where all values are equal it is the mid-P interval of n trials, the widest that n
+    shares of this mean can have. Assumes independent values.
 
     Args:
         values: Two or more numbers from 0 to 1; missing ones are dropped and counted.
@@ -163,119 +175,17 @@ def mean_share(values: Values, level: float = 0.95) -> Estimate:
     """
     present, dropped = numbers(values)
     check_count(len(present), 2, "the mean", "an interval")
-    if not within_unit(present):
+    if not cautions.share_like(present):
         raise UsageError("a share lies between 0 and 1, and one of these values does not.", "Use `mean`.")
     n, value = len(present), float(present.mean())
-    if value in (0.0, 1.0):
-        edge = proportion(round(value * n), n, level)
-        return Estimate(value, edge.low, edge.high, n, level, edge.method, dropped)
-    variance = 0.0 if constant(present) else float(present.var(ddof=1))
-    if variance == 0:
-        return Estimate(value, value, value, n, check_level(level), "no variation", dropped)
+    variance = float(present.var(ddof=1))
+    if cautions.binary(present) or constant(present) or variance == 0:
+        low, high = mid_p(value, n, check_level(level))
+        return Estimate(value, low, high, n, level, "mid-P", dropped, "" if cautions.binary(present) else _SAME)
     effective = value * (1 - value) * n / variance
     low, high = wilson(value, effective, z=t_quantile(level, n - 1))
-    return Estimate(value, low, high, n, level, "Wilson", dropped)
-
-
-def within_unit(values: Numbers) -> bool:
-    """Whether all values lie between 0 and 1."""
-    return bool(((values >= 0) & (values <= 1)).all())
-
-
-def bootstrap(
-    values: Values,
-    statistic: Callable[..., Any] = np.mean,
-    *,
-    seed: int,
-    resamples: int = 2000,
-    level: float = 0.95,
-    cluster: pl.Series | npt.NDArray[Any] | list[Any] | None = None,
-) -> Estimate:
-    """Any statistic with a bootstrap interval (bias-corrected and accelerated).
-
-    Assumes that the values are a sample of independent ones, or the clusters are: with `cluster`, whole clusters
-    are drawn, so that what happens inside one may depend on each other. Intervals from fewer than some twenty
-    values (or clusters) are too narrow.
-
-    Args:
-        values: The numbers; missing ones are dropped and counted.
-        statistic: Numbers to a number, such as `np.median`.
-        seed: Fixes the draws.
-        resamples: How many draws.
-        level: The confidence level.
-        cluster: The cluster of each value, such as the run that a person belongs to.
-
-    Example:
-        >>> found = bootstrap([3, 1, 4, 1, 5, 9, 2, 6], np.median, seed=1)
-        >>> found.value, found.contains(3.5)
-        (3.5, True)
-    """
-    check_level(level)
-    if cluster is None:
-        present, dropped = numbers(values)
-        blocks = None
-        check_count(len(present), 2, "the sample", "a bootstrap interval")
-    else:
-        present, blocks, dropped = _clusters(values, cluster)
-        check_count(len(blocks), 2, "the sample (in clusters)", "a bootstrap interval")
-    value = float(statistic(present))
-    method = "bootstrap" if blocks is None else f"bootstrap of {len(blocks)} clusters"
-    if constant(present):
-        return Estimate(value, value, value, len(present), level, method, dropped)
-    rng = stream(seed, "statistics/bootstrap")
-    if blocks is None and "axis" in inspect.signature(statistic).parameters:
-        low, high, kind = bca((present,), statistic, level, resamples, rng)
-    else:
-        parts = list(present) if blocks is None else blocks
-        places = np.arange(len(parts), dtype=np.float64)
-
-        def statistic_of(index: Numbers) -> float:
-            return float(statistic(np.hstack([parts[int(i)] for i in index])))
-
-        low, high, kind = bca((places,), statistic_of, level, resamples, rng)
-    return Estimate(value, low, high, len(present), level, f"{method} ({kind})", dropped)
-
-
-def bca(
-    samples: tuple[Numbers, ...],
-    statistic: Callable[..., Any],
-    level: float,
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[float, float, str]:
-    """Low, high and kind of a bootstrap interval; by plain percentiles where BCa is not defined."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they would say is said by the kind
-        result = library("scipy.stats").bootstrap(
-            samples, statistic, n_resamples=resamples, confidence_level=level, method="BCa", rng=rng
-        )
-    low, high = (float(end) for end in result.confidence_interval)
-    if not (math.isnan(low) or math.isnan(high)):
-        return low, high, "BCa"
-    low, high = np.quantile(result.bootstrap_distribution, [0.5 - level / 2, 0.5 + level / 2])
-    return float(low), float(high), "percentile"
-
-
-def draw_within_groups(group: npt.NDArray[np.int64], draws: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """For each draw and member, the place of a random member of the same group."""
-    order = np.argsort(group, kind="stable")
-    first, size = np.searchsorted(group[order], group), np.bincount(group)[group]
-    return np.asarray(order[first + (rng.random((draws, len(group))) * size).astype(np.int64)])
-
-
-def percentile(draws: Numbers, n: int, level: float, method: str, dropped: int, tail: float | None = None) -> Estimate:
-    """The first of the draws, with the interval of the others; NaN where it is not defined.
-
-    `tail` is the share of draws beyond either end of the interval, where it does not follow from the level.
-    """
-    value, others = float(draws[0]), draws[1:][~np.isnan(draws[1:])]
-    if math.isnan(value) or not len(others):
-        return Estimate(value, math.nan, math.nan, n, level, method, dropped)
-    tail = 0.5 - level / 2 if tail is None else tail
-    low, high = np.quantile(others, [tail, 1 - tail])
-    return Estimate(value, min(float(low), value), max(float(high), value), n, level, method, dropped)
+    warning = cautions.joined(cautions.few(n) or cautions.skewed(present), cautions.one_sided(present))
+    return Estimate(value, low, high, n, level, "Wilson", dropped, warning)
 
 
 def t_quantile(level: float, freedom: float) -> float:
@@ -306,30 +216,17 @@ def mean_band(paths: list[list[list[float | None]]]) -> pl.DataFrame:
     z = pl.col("n").replace_strict(quantiles, default=None, return_dtype=pl.Float64)
     error = pl.col("sd") / pl.col("n").sqrt()
     if not table["value"].drop_nulls().is_between(0, 1).all():
-        return bands.with_columns(low=pl.col("mean") - z * error, high=pl.col("mean") + z * error)
+        known = pl.when(pl.col("sd") > 0).then(z * error)  # equal values say nothing about their precision
+        return bands.with_columns(low=pl.col("mean") - known, high=pl.col("mean") + known)
     inside = pl.col("mean") * (1 - pl.col("mean"))
-    # The effective number of trials; at 0 and 1 it is the number of runs.
-    effective = pl.when(inside > 0).then(inside / error**2).otherwise(pl.col("n"))
+    # The effective number of trials; where all runs are equal it is the number of runs.
+    effective = pl.when((inside > 0) & (error > 0)).then(inside / error**2).otherwise(pl.col("n"))
     shrink = 1 + z**2 / effective
     centre = (pl.col("mean") + z**2 / (2 * effective)) / shrink
     half = z / shrink * (inside / effective + z**2 / (4 * effective**2)).sqrt()
     low = pl.when(pl.col("mean") == 0).then(0.0).otherwise(centre - half)
     high = pl.when(pl.col("mean") == 1).then(1.0).otherwise(centre + half)
     return bands.with_columns(low=pl.when(z.is_not_null()).then(low), high=pl.when(z.is_not_null()).then(high))
-
-
-def _clusters(values: Values, cluster: Any) -> tuple[Numbers, list[Numbers], int]:
-    column = pl.Series("value", values if isinstance(values, (pl.Series, np.ndarray)) else list(values))
-    belongs = pl.Series("cluster", cluster)
-    if len(column) != len(belongs):
-        raise UsageError(f"there are {len(column)} values and {len(belongs)} clusters.", "Give one cluster for each.")
-    frame = pl.DataFrame({"value": column, "cluster": belongs})
-    if column.dtype.is_float():
-        frame = frame.with_columns(pl.col("value").fill_nan(None))
-    present = frame.drop_nulls()
-    numbers_present, _ = numbers(present["value"])
-    parts = present.select("cluster").with_columns(value=numbers_present).partition_by("cluster", maintain_order=True)
-    return numbers_present, [part["value"].to_numpy() for part in parts], len(column) - len(numbers_present)
 
 
 def _rounded_text(x: float, width: float) -> str:

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import path_key, stream
-from populace.statistics.intervals import Estimate, estimates_table, percentile
+from populace.statistics.intervals import Estimate, estimates_table, t_quantile
+from populace.statistics.resampling import percentile
 from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, library, numeric
 
 BLOCK = "block"
@@ -22,8 +23,8 @@ class Sensitivity:
 
     Assumes factors that vary evenly and independently over their bounds, and runs at the points of `sobol_sample`.
     The outcome may be noisy: what the seed does belongs to no factor alone and is in every total index, unless all
-    runs of a point share their seed, or outcomes are means over seeds. Intervals come from drawing points anew, and
-    estimates may lie a little outside 0 and 1.
+    runs of a point share their seed, or outcomes are means over seeds. Intervals come from drawing points anew and,
+    where points were run several times, from leaving out seeds; estimates may lie a little outside 0 and 1.
 
     Attributes:
         first: For each factor, the share of variance that it explains alone.
@@ -87,7 +88,13 @@ def sobol_sample(bounds: Mapping[str, tuple[float, float]], n: int, seed: int) -
 
 
 def sobol_indices(
-    frame: pl.DataFrame, outcome: str, *, seed: int, resamples: int = 1000, level: float = 0.95
+    frame: pl.DataFrame,
+    outcome: str,
+    *,
+    seed: int,
+    replicate: str | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
 ) -> Sensitivity:
     """First-order and total indices, by the estimators of Saltelli (2010) and Jansen.
 
@@ -95,6 +102,8 @@ def sobol_indices(
         frame: The rows of `sobol_sample`, in any order, with the outcome of each run as a further column.
         outcome: The column with the outcomes; a point with a missing one is dropped and counted.
         seed: Fixes the draws of the bootstrap.
+        replicate: The column that numbers the runs of one point, each with a seed of its own. Their outcomes are
+            averaged, and the interval counts that other seeds would have given other averages.
         resamples: Draws of the bootstrap.
         level: The confidence level.
 
@@ -105,7 +114,7 @@ def sobol_indices(
         (1.0, 0.0)
     """
     check_level(level)
-    rows, _ = complete_rows(frame, (BLOCK, POINT, outcome))
+    rows, _ = complete_rows(frame, (BLOCK, POINT, outcome, *([replicate] if replicate else [])))
     titles = frame[BLOCK].unique(maintain_order=True).to_list()
     names = [str(title).removeprefix("A with ").removesuffix(" of B") for title in titles if title not in ("A", "B")]
     if not {"A", "B"} <= set(titles) or not names:
@@ -114,34 +123,64 @@ def sobol_indices(
         if name not in frame.columns:
             raise UnknownNameError("column", name, frame.columns)
     names.sort(key=frame.columns.index)
-    if rows.select(BLOCK, POINT).is_duplicated().any():
-        raise UsageError("a point was run more than once.", "Take the mean over seeds first.")
-    whole = rows.filter(pl.len().over(POINT) == len(titles)).sort(POINT)
+    if replicate is None:
+        rows, replicate = rows.with_columns(replicate=pl.lit(0)), "replicate"
+    if rows.select(BLOCK, POINT, replicate).is_duplicated().any():
+        raise UsageError("a point was run more than once.", "Name the column that numbers its runs as `replicate`.")
+    replicates = rows[replicate].n_unique()
+    whole = rows.filter(pl.len().over(POINT) == len(titles) * replicates).sort(POINT, replicate)
     points = whole[POINT].n_unique()
     dropped = frame[POINT].n_unique() - points
     check_count(points, 8, "the sample", "an interval of Sobol indices")
-    blocks = {str(key[0]): numeric(part, outcome) for key, part in whole.partition_by(BLOCK, as_dict=True).items()}
-    a, b = blocks["A"], blocks["B"]
-    ab = np.vstack([blocks[f"A with {name} of B"] for name in names])
+    surfaces = {
+        str(key[0]): numeric(part, outcome).reshape(points, replicates)
+        for key, part in whole.partition_by(BLOCK, as_dict=True).items()
+    }
+    order = ["A", "B", *(f"A with {name} of B" for name in names)]
+    cube = np.stack([surfaces[title] for title in order])
     rng = stream(seed, "statistics/sobol_indices")
     index = np.vstack([np.arange(points), rng.integers(points, size=(resamples, points))])
-    first, total = _indices(a, b, ab, index)
-    basis = (points, level, "bootstrap of points (percentile)", dropped)
-    estimates = [{name: percentile(draws[:, i], *basis) for i, name in enumerate(names)} for draws in (first, total)]
+    draws = _indices(cube.mean(axis=2), index)
+    left_out = None
+    if replicates > 1:
+        without = (cube.sum(axis=2, keepdims=True) - cube) / (replicates - 1)
+        each = [_indices(without[:, :, place], index[:1]) for place in range(replicates)]
+        left_out = [np.vstack([one[kind] for one in each]) for kind in (0, 1)]
+    estimates = []
+    for kind in (0, 1):
+        found = {}
+        for i, name in enumerate(names):
+            over_seeds = None if left_out is None else left_out[kind][:, i]
+            found[name] = _estimate(draws[kind][:, i], over_seeds, points, level, dropped)
+        estimates.append(found)
     return Sensitivity(estimates[0], estimates[1], points, dropped)
 
 
-def _indices(a: Numbers, b: Numbers, ab: Numbers, index: Numbers) -> tuple[Numbers, Numbers]:
+def _estimate(draws: Numbers, left_out: Numbers | None, points: int, level: float, dropped: int) -> Estimate:
+    """An index with the interval over points and, by leaving out one replicate at a time, over seeds."""
+    if left_out is None:
+        one = percentile(draws, points, level, "bootstrap of points (percentile)", dropped)
+        return replace(one, warning="from one seed the interval leaves out what other seeds would have given")
+    value, n = float(draws[0]), len(left_out)
+    over_points = float(np.nanvar(draws[1:]))
+    over_seeds = (n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum())
+    total = over_points + over_seeds
+    freedom = total**2 / (over_seeds**2 / (n - 1)) if over_seeds > 0 else np.inf
+    half = t_quantile(level, min(freedom, 1e6)) * math.sqrt(total)
+    return Estimate(
+        value, value - half, value + half, points, level, "points (bootstrap) and seeds (jackknife)", dropped
+    )
+
+
+def _indices(surface: Numbers, index: Numbers) -> tuple[Numbers, Numbers]:
     """First and total indices, one row for each draw of points and one column for each factor."""
-    if constant(np.concatenate([a, b, ab.ravel()])):
-        nothing = np.full((len(index), len(ab)), np.nan)
+    if constant(surface.ravel()):
+        nothing = np.full((len(index), len(surface) - 2), np.nan)
         return nothing, nothing
-    centre = np.concatenate([a, b]).mean()
-    a, b, ab = a - centre, b - centre, ab - centre
-    drawn_a, drawn_b = a[index], b[index]
-    variance = np.hstack([drawn_a, drawn_b]).var(axis=1)
+    a, b, *others = surface - surface[:2].mean()
+    variance = np.hstack([a[index], b[index]]).var(axis=1)
     # Means over points of products that do not change from draw to draw.
-    alone = np.stack([(b * (one - a))[index].mean(axis=1) for one in ab], axis=1)
-    involved = np.stack([((a - one) ** 2)[index].mean(axis=1) / 2 for one in ab], axis=1)
+    alone = np.stack([(b * (one - a))[index].mean(axis=1) for one in others], axis=1)
+    involved = np.stack([((a - one) ** 2)[index].mean(axis=1) / 2 for one in others], axis=1)
     below = np.where(variance > 0, variance, np.nan)[:, None]
     return alone / below, involved / below

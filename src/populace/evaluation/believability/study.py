@@ -158,8 +158,12 @@ class BelievabilityStudy:
 
     def add_rankings(self, path: str | Path, judge: str) -> None:
         """Add the rankings that a person made in a form."""
-        rankings = read_rankings(path, self.tasks(f"person {judge}"), judge)
-        _write_table(rankings, self._ranking_file(str(rankings["judge"][0])))
+        self.add_judgements(read_rankings(path, self.tasks(f"person {judge}"), judge))
+
+    def add_judgements(self, rankings: pl.DataFrame) -> None:
+        """Add rankings with the columns of `RANKINGS`; those of a judge replace earlier ones of the same judge."""
+        for (judge,), mine in rankings.group_by("judge", maintain_order=True):
+            _write_table(mine, self._ranking_file(str(judge)))
 
     def tasks(self, judge: str) -> list[RankingTask]:
         """What a judge is to rank, in the orders drawn for this judge."""

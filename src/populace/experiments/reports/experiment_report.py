@@ -77,14 +77,15 @@ def _findings(results: Results) -> list[str]:
 
 def _sentence(row: dict[str, Any]) -> str:
     if row["low"] is None or row["high"] is None:
-        return f"{row['arm']}: the values are too large for an interval."
+        return (
+            f"{row['arm']}: {row['effect']:+.3g}, without an interval: {row['warning'] or 'the values are too large'}."
+        )
     interval = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
     if row["low"] <= 0 <= row["high"]:
         return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}."
     way = "higher" if row["effect"] > 0 else "lower"
     p = row["p_adjusted"]
-    sure = ", the same in every replicate" if p is None else f", adjusted p {p_text(p, equals='= ')}"
-    return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}{sure}."
+    return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}, adjusted p {p_text(p, equals='= ')}."
 
 
 def _design(results: Results) -> Iterator[Block]:
@@ -179,7 +180,12 @@ def _outcome(results: Results, outcome: Outcome, key: str) -> Iterator[Block]:
     rows = _interval_rows(table, "mean", dots=dots)
     caption = f"{name} by arm. A dot is a run (a seed); the diamond is the mean, the bar its 95 % interval."
     yield Figure(key, figures.intervals(rows, axis, name=key), caption)
-    yield Table(table.drop("seeds"), f"{name} by arm: mean, 95 % interval, standard deviation, runs, share failed")
+    meaning = "mean, 95 % interval, standard deviation, runs, missing values and the bounds they leave, share failed"
+    yield Table(table.drop("seeds", "warning"), f"{name} by arm: {meaning}")
+    yield from _notes(table)
+    if outcome.time:
+        caption = f"{name}: runs in which it had not happened are censored, not dropped; p of the log-rank test"
+        yield Table(results.survival(name).drop("seeds"), caption)
     if table.height > 1:
         yield from _effects(results, name, f"{key}-effects", axis)
 
@@ -192,14 +198,25 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
     caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; "
     caption += "where it includes 0, chance alone would do."
     yield Figure(key, figures.intervals(rows, f"difference in {axis}", name=key, zero=True), caption)
-    columns = effects.select("arm", "mean", "effect", "low", "high", "p", "p_adjusted", "standardised", "n", "failed")
-    yield Table(columns, f"Effects on {name} against {first}; p adjusted for {effects.height} comparisons (Holm)")
+    names = "arm mean effect low high p p_adjusted low_all high_all standardised n missing bound_low bound_high failed"
+    columns = effects.select(names.split())
+    many = f"p adjusted for {plural(effects.height, 'comparison')} (Holm); low_all to high_all hold for all together"
+    kind = effects["standardised_as"][0]
+    yield Table(columns, f"Effects on {name} against {first}; {many}; standardised by {kind}")
+    yield from _notes(effects)
+
+
+def _notes(table: pl.DataFrame) -> Iterator[Block]:
+    """What the warnings of a table say, each once."""
+    texts = dict.fromkeys(part for text in table["warning"] if text for part in text.split("; "))
+    if texts:
+        yield Prose([f"Note: {text}." for text in texts], bullets=True)
 
 
 def _text_outcome(results: Results, name: str, key: str) -> Iterator[Block]:
     table = results.probabilities(name)
     rows = _interval_rows(table.with_columns(pl.format("{}: {}", "arm", name).alias("arm")), "probability")
-    caption = "How often a run ended so. The bar is the 95 % interval (Wilson)."
+    caption = "How often a run ended so. The bar is the 95 % interval (mid-P)."
     yield Figure(key, figures.intervals(rows, "share of runs", name=key), caption)
     yield Table(table.drop("seeds"), f"{name}: how often each end came about")
 

@@ -7,8 +7,8 @@ import polars as pl
 
 from populace.base.foreign import for_html
 
-CheckVerdict = Literal["pass", "fail", "inform", "not measured"]
-MARKS: dict[CheckVerdict, str] = {"pass": "✓", "fail": "✗", "inform": "·", "not measured": "?"}
+CheckVerdict = Literal["pass", "fail", "undecided", "inform", "not measured"]
+MARKS: dict[CheckVerdict, str] = {"pass": "✓", "fail": "✗", "undecided": "~", "inform": "·", "not measured": "?"}
 """How a verdict is marked, so that nobody needs colour to see it."""
 
 
@@ -18,12 +18,15 @@ class Check:
 
     Attributes:
         name: The name of the check.
-        verdict: `pass`, `fail`, `inform` where no threshold applies, or `not measured`.
+        verdict: `pass`, `fail` where the whole interval lies beyond the threshold, `undecided` where the threshold lies
+            within it, `inform` where no threshold applies, or `not measured`.
         shown: The result as text.
         reason: What the result means, in a sentence.
         threshold: The limit to pass, as text.
         value: The result as a number.
         n: The number of answers, prompts, people or runs behind it.
+        low: The lower end of its 95 % interval; None where it has none.
+        high: The upper end.
 
     Example:
         >>> print(Check("replicates", "fail", "4", "Four runs tell little.", "at least 20", 4.0, 4))
@@ -37,10 +40,15 @@ class Check:
     threshold: str = ""
     value: float | None = None
     n: int | None = None
+    low: float | None = None
+    high: float | None = None
 
     def __str__(self) -> str:
         against = f" ({self.threshold})" if self.threshold else ""
         return f"{MARKS[self.verdict]} {self.name}: {self.shown}{against}. {self.reason}"
+
+
+_NUMBERS = dict.fromkeys(("value", "low", "high"), pl.Float64()) | {"n": pl.Int64()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,15 +84,18 @@ class ValidityCard:
         text = f"{passed} of {decided} checks passed"
         if self.failed:
             text += f"; failed: {', '.join(check.name for check in self.failed)}"
+        undecided = self._with("undecided")
+        if undecided:
+            text += f"; undecided: {', '.join(check.name for check in undecided)}"
         if missing:
             text += f"; not measured: {', '.join(check.name for check in missing)}"
         return f"{text}."
 
     def table(self) -> pl.DataFrame:
         """A row for each check."""
-        names = ("name", "verdict", "shown", "threshold", "reason", "value", "n")
+        names = ("name", "verdict", "shown", "threshold", "reason", "value", "low", "high", "n")
         columns = {name: [getattr(check, name) for check in self.checks] for name in names}
-        return pl.DataFrame(columns, schema_overrides={"value": pl.Float64, "n": pl.Int64}).rename({"name": "check"})
+        return pl.DataFrame(columns, schema_overrides=_NUMBERS).rename({"name": "check"})
 
     def __repr__(self) -> str:
         return f"<validity of {self.title}: {self.verdict}>"

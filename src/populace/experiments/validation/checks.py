@@ -3,6 +3,7 @@
 Thresholds are conventions; a card always shows the value beside its threshold.
 """
 
+import math
 import operator
 from typing import Any
 
@@ -12,7 +13,9 @@ from populace.base.formatting import percent, plural
 from populace.broker import cost_text, price_of
 from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
+from populace.experiments.validation.judgement import LEVEL, Measurement, Observation, share_of, share_verdict, worst
 from populace.questions import STATUSES, VALID
+from populace.statistics import difference
 
 INVALID = 0.05
 """Above this share of invalid answers those who answered are a selection."""
@@ -27,11 +30,11 @@ PERSONA = 0.01
 ALIKE = 0.95
 """The largest share that one answer may have before people have influenced each other."""
 LASTING = 0.5
-"""The correlation of early and late differences between personas that counts as the same person."""
+"""The part of early differences between personas that must be left late in a run."""
 REPLICATES = 20
 FAILED = 0.05
-_ENOUGH = 30
-"""Answers below which what an order does cannot be told from luck."""
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def answer_checks(basis: ValidityBasis) -> list[Check]:
@@ -41,21 +44,28 @@ def answer_checks(basis: ValidityBasis) -> list[Check]:
         reasons = {"invalid answers": "Nobody was asked anything.", "refusals": "Nobody was asked."}
         return [unmeasured_check(name, reason) for name, reason in reasons.items()]
     bad = {status: basis.statuses[status] for status in STATUSES if status not in VALID and basis.statuses[status]}
-    share, refused = sum(bad.values()) / total, basis.statuses["refused"] / total
     which = ", ".join(f"{count:,} {status}" for status, count in bad.items())
     reason = f"{which}; they changed nothing in their runs." if bad else "Every answer could be read."
-    declined = "Nobody refused."
-    if refused:
-        declined = "The model declined to answer for some people, and not at random."
-    elif basis.counts["scored"] and basis.statuses["unparseable"]:
-        declined = (
-            f"No reply was a refusal that could be read; {basis.statuses['unparseable']:,} answers could not be read. "
-            "Where only one token is scored, a refusal cannot be told from other words."
-        )
     return [
-        _share_check("invalid answers", share, INVALID, reason, total),
-        _share_check("refusals", refused, REFUSED, declined, total),
+        _share_check("invalid answers", sum(bad.values()), INVALID, reason, total),
+        _refusal_check(basis, total),
     ]
+
+
+def _refusal_check(basis: ValidityBasis, total: int) -> Check:
+    """Refusals among the answers that show one: where only the probabilities of options are read, none can show."""
+    name, refused = "refusals", basis.statuses["refused"]
+    readable = total - basis.counts["scored"]
+    if not refused and basis.counts["scored"] and readable <= basis.statuses["failed"]:
+        why = "Where a model is scored, only the probabilities of options are read, and a refusal does not show there"
+        why += "; see mass on options."
+        if basis.statuses["unparseable"]:
+            why += f" {basis.statuses['unparseable']:,} answers could not be read and may be refusals."
+        return unmeasured_check(name, why)
+    reason = "The model declined to answer for some people, and not at random." if refused else "Nobody refused."
+    if basis.counts["scored"] and not refused:
+        reason = f"None of {readable:,} written answers was a refusal; of scored ones it cannot be seen."
+    return _share_check(name, refused, REFUSED, reason, total if refused else max(readable, 1))
 
 
 def mass_check(basis: ValidityBasis) -> Check:
@@ -63,12 +73,14 @@ def mass_check(basis: ValidityBasis) -> Check:
     name, scored = "mass on options", basis.counts["scored"]
     if not scored:
         return unmeasured_check(name, "No answer was drawn from a distribution.")
-    low = basis.counts["low_mass"] / scored
-    masses = [(arm, each["mass"], each["asked"]) for arm, each in basis.witnesses if each.get("mass") is not None]
-    result = f"{percent(low)} of answers on little mass"
+    low = basis.counts["low_mass"]
+    masses = [
+        Observation(arm, each["mass"], each["asked"]) for arm, each in basis.witnesses if each.get("mass") is not None
+    ]
+    result = f"{percent(low / scored)} of answers on little mass"
     if masses:
-        least, where, _ = basis.worst_arm(masses, badness=operator.neg)
-        result = f"mean {least:.2f}{where}, {result}"
+        least = worst(masses, basis.arms, badness=operator.neg)
+        result = f"mean {least.value:.2f}{least.where}, {result}"
     reason = "Nearly everywhere at least half of the probability fell on the offered options."
     if low:
         reason = "In these the model was hardly answering the question."
@@ -78,36 +90,79 @@ def mass_check(basis: ValidityBasis) -> Check:
 def position_check(basis: ValidityBasis) -> Check:
     """Whether an option is more probable when it is shown first."""
     name = "position bias"
-    shifts = [(arm, q["first"]["shift"], q["first"]["n"]) for arm, q in basis.questions() if q.get("first")]
+    shifts = [_observation(arm, q["first"], "shift") for arm, q in basis.questions() if q.get("first")]
     if not shifts:
         why = 'Options were always shown in one order. Ask with order="rotate", or let the report probe it (--probe).'
         return unmeasured_check(name, why if basis.by_model else "No model was asked.")
-    shift, where, n = basis.worst_arm(shifts, badness=abs)
-    reason = f"The change in an option's probability when it is shown first{where}."
+    reason = "The change in an option's probability when it is shown first{where}."
     if any(q["labels"] for _, q in basis.questions()):
         reason += " Options had letters, so place and letter cannot be told apart."
-    verdict = _at_most(abs(shift), PLACE) if n >= _ENOUGH else "inform"
-    return Check(name, verdict, points(shift), reason, f"within ±{PLACE * 100:.0f} points", shift, n)
+    return position_verdict(worst(shifts, basis.arms, badness=abs), reason)
+
+
+def position_verdict(shift: Measurement, reason: str) -> Check:
+    """The check of position bias from its measurement."""
+    bar = f"within ±{PLACE * 100:.0f} points"
+    reason = reason.replace("{where}", shift.where)
+    return Check(
+        "position bias", shift.within(PLACE), points_text(shift), reason, bar, shift.value, shift.n, *shift.ends
+    )
 
 
 def label_check(basis: ValidityBasis) -> Check:
-    """Whether answers depend on the words of options rather than their meaning."""
+    """Whether answers depend on the words of options rather than their meaning.
+
+    Compared are the first answers of runs whose options have other words: each run is one observation.
+    """
     name = "label bias"
     by_wording: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], list[Any]]] = {}
     for _, question in basis.questions():
         key = (question["text"], tuple(question["values"]))
         by_wording.setdefault(key, {}).setdefault(tuple(question["words"]), []).append(question)
-    shifts, n = [], 0
+    pairs = []
     for wordings in by_wording.values():
-        shares = [s for s in (_shares(group) for group in wordings.values()) if s is not None]
-        if len(shares) > 1:
-            shifts.append(max(float(np.abs(one - two).max()) for one in shares for two in shares))
-            n += sum(sum(q["counts"]) for group in wordings.values() for q in group)
-    if not shifts:
+        groups = [(_openings(group), any(q["means"] for q in group)) for group in wordings.values()]
+        pairs += [(one, two) for place, one in enumerate(groups) for two in groups[place + 1 :]]
+    pairs = [(one, two) for one, two in pairs if min(len(one[0]), len(two[0]))]
+    if not pairs:
         return unmeasured_check(name, "Options had the same words in all runs. Vary them, such as with swap in norms.")
-    reason = "The change in the share of an option when its word is exchanged; arms may differ in other ways too."
-    worst = max(shifts)
-    return Check(name, _at_most(worst, PLACE), points(worst), reason, f"at most {PLACE * 100:.0f} points", worst, n)
+    options = sum(max(1, one[0].shape[1] - 1) for one, _ in pairs)
+    changes = [
+        _label_change(one[0][:, option], two[0][:, option], one[1] and two[1], options)
+        for one, two in pairs
+        for option in range(one[0].shape[1])
+    ]
+    verdicts = [change.within(PLACE) for change in changes]
+    verdict: CheckVerdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+    shown = max(changes, key=lambda change: (change.within(PLACE) == verdict, abs(change.value)))
+    if math.isinf(shown.low):
+        return unmeasured_check(name, "One run with other words shows nothing; run at least two of each.")
+    reason = "The change in the first share of an option when its word is exchanged; arms may differ in other ways too."
+    shown = shown if shown.value >= 0 else Measurement(-shown.value, -shown.high, -shown.low, shown.n)
+    bar = f"at most {PLACE * 100:.0f} points"
+    return Check(name, verdict, points_text(shown), reason, bar, shown.value, shown.n, *shown.ends)
+
+
+def _openings(questions: list[Any]) -> Floats:
+    """For each run the shares of the options when the question was first asked."""
+    shares = [q.get("opening") or q["means"] or _counted(q["counts"]) for q in questions]
+    return np.array([each for each in shares if each is not None], dtype=np.float64)
+
+
+def _counted(counts: list[int]) -> list[float] | None:
+    return [count / sum(counts) for count in counts] if sum(counts) else None
+
+
+def _label_change(one: Floats, two: Floats, scored: bool, comparisons: int) -> Measurement:
+    """The change of a share between runs with other words, with an interval that holds for all comparisons."""
+    gap, n = float(one.mean() - two.mean()), len(one) + len(two)
+    if scored and max(np.ptp(one), np.ptp(two)) < 1e-9:
+        # The distribution is the model's own and the same in every run: there is nothing to sample.
+        return Measurement(gap, gap, gap, n)
+    if min(len(one), len(two)) < 2:
+        return Measurement(gap, -math.inf, math.inf, n)
+    estimate = difference(one, two, paired=False, level=1 - (1 - LEVEL) / comparisons).estimate
+    return Measurement(gap, estimate.low, estimate.high, n)
 
 
 def entropy_check(basis: ValidityBasis) -> Check:
@@ -126,18 +181,17 @@ def persona_check(basis: ValidityBasis) -> Check:
     """Whether answers differ between personas in the same situation."""
     name = "persona matters"
     personas = [(arm, each["persona"]) for arm, each in basis.witnesses if each.get("persona")]
-    shifts = [(arm, each["shift"], each["n"]) for arm, each in personas if each["shift"] is not None]
+    shifts = [_observation(arm, each, "shift") for arm, each in personas if each["shift"] is not None]
     if not shifts:
         kinds = {each["kind"] for _, each in personas}
-        why = "Personas consist of a name alone." if kinds == {"name"} else "The prompts describe no persona."
-        if "apart" in kinds:
-            why = "No two personas were ever in the same situation."
+        why = "A persona is a name alone." if "name" in kinds else "No two personas were ever in the same situation."
         return unmeasured_check(name, why if basis.by_model else "No model was asked.")
-    least, where, n = basis.worst_arm(shifts, badness=operator.neg)
-    reason = f"The mean distance of an answer from those of others in the same situation{where}."
-    reason += " This may be due to a name alone." if least >= PERSONA else " Personas hardly affect the answers."
+    least = worst(shifts, basis.arms, badness=operator.neg)
+    reason = f"The mean distance of an answer from those of others in the same situation{least.where}."
+    verdict = least.at_least(PERSONA) if math.isfinite(least.low) else _at_least(least.value, PERSONA)
+    reason += " Personas hardly affect the answers." if verdict == "fail" else " This may be due to a name alone."
     bar = f"at least {PERSONA * 100:.0f} point"
-    return Check(name, _at_least(least, PERSONA), points(least), reason, bar, least, n)
+    return Check(name, verdict, points_text(least), reason, bar, least.value, least.n, *least.ends)
 
 
 def homogeneity_check(basis: ValidityBasis) -> Check:
@@ -146,20 +200,34 @@ def homogeneity_check(basis: ValidityBasis) -> Check:
     shares = [(arm, s["alike"]["share"], s["alike"]["n"]) for arm, s in basis.witnesses if s.get("alike")]
     if not shares:
         return unmeasured_check(name, "Five people were never asked the same question at once.")
-    most, where, n = basis.worst_arm(shares, badness=float)
-    reason = f"The share of the most common answer when several people were first asked the same{where}."
-    return _share_check(name, most, ALIKE, reason, n)
+    reason = "The share of the most common answer when several people were first asked the same"
+    scored = [_observation(arm, s["alike"], "share") for arm, s in basis.witnesses if s.get("alike")]
+    if all(each.error is not None for each in scored):
+        known = worst(scored, basis.arms, badness=float)
+        shown = f"{percent(known.value)} [{percent(known.low)}, {percent(known.high)}]"
+        verdict, bar = known.at_most(ALIKE), f"at most {ALIKE * 100:.0f} %"
+        return Check(name, verdict, shown, f"{reason}{known.where}.", bar, known.value, known.n, *known.ends)
+    most, where, _ = basis.worst_arm(shares, badness=float)
+    n = sum(count for arm, _, count in shares if not where or basis.arms[arm] in where)
+    return _share_check(name, most * n, ALIKE, f"{reason}{where}.", n)
 
 
 def drift_check(basis: ValidityBasis) -> Check:
     """Whether people who differ from others early in a run differ in the same way later."""
     name = "persona lasts"
-    correlations = [(arm, s["lasting"]["r"], s["lasting"]["n"]) for arm, s in basis.witnesses if s.get("lasting")]
-    if not correlations:
+    slopes = [
+        Observation(arm, s["lasting"]["slope"], s["lasting"]["n"], s["lasting"]["error"], s["lasting"]["n"])
+        for arm, s in basis.witnesses
+        if (s.get("lasting") or {}).get("slope") is not None
+    ]
+    if not slopes:
         return unmeasured_check(name, "No difference between personas could be followed over the steps.")
-    least, where, n = basis.worst_arm(correlations, badness=operator.neg)
-    reason = f"Correlation of how people differ from others in the first and second half of a run{where}."
-    return Check(name, _at_least(least, LASTING), f"{least:.2f}", reason, f"at least {LASTING:g}", least, n)
+    least = worst(slopes, basis.arms, badness=operator.neg)
+    reason = (
+        f"How much of the way in which people differ in the first half of a run is left in the second{least.where}."
+    )
+    verdict, shown = least.at_least(LASTING), f"{least.value:.2f} [{least.low:.2f}, {least.high:.2f}]"
+    return Check(name, verdict, shown, reason, f"at least {LASTING:g}", least.value, least.n, *least.ends)
 
 
 def size_checks(basis: ValidityBasis) -> list[Check]:
@@ -175,7 +243,6 @@ def size_checks(basis: ValidityBasis) -> list[Check]:
     if basis.replicates is None:
         reason = "One run shows what can happen, not how often."
         return [Check("replicates", "inform", "a single run", reason, f"at least {REPLICATES}", 1.0, 1), cost_check]
-    share = basis.failed / basis.runs if basis.runs else 0.0
     smallest, bar = f"{basis.replicates} in the smallest arm", f"at least {REPLICATES}"
     enough = _at_least(basis.replicates, REPLICATES)
     reason = "Intervals describe the variation between seeds; with few seeds they are wide and assume normality."
@@ -184,7 +251,7 @@ def size_checks(basis: ValidityBasis) -> list[Check]:
         loss = "Failed runs are in no figure; if they fail for a reason, what is left is a selection."
     return [
         Check("replicates", enough, smallest, reason, bar, float(basis.replicates), basis.runs),
-        _share_check("failed runs", share, FAILED, loss, basis.runs, f"{basis.failed} of {basis.runs}"),
+        _failed_check(basis, loss),
         cost_check,
     ]
 
@@ -199,24 +266,32 @@ def points(shift: float) -> str:
     return f"{shift * 100:+.1f} points" if shift < 0 else f"{shift * 100:.1f} points"
 
 
-def _shares(questions: list[Any]) -> np.ndarray[Any, Any] | None:
-    """Mean probabilities of the options where they are known, else shares of answers."""
-    known = [q["means"] for q in questions if q["means"] is not None]
-    if known:
-        return np.array(np.mean(known, axis=0))
-    counts = np.sum([q["counts"] for q in questions], axis=0)
-    return np.array(counts / counts.sum()) if counts.sum() else None
+def points_text(shift: Measurement) -> str:
+    """A difference of shares with its interval, in percentage points."""
+    low, high = shift.ends
+    if low is None or high is None or high - low < 1e-12:
+        return points(shift.value)
+    return f"{points(shift.value)} [{low * 100:.1f}, {high * 100:.1f}]"
 
 
-def _at_most(value: float, limit: float) -> CheckVerdict:
-    return "pass" if value <= limit else "fail"
+def _observation(arm: int, evidence: dict[str, Any], name: str) -> Observation:
+    return Observation(arm, evidence[name], evidence["n"], evidence.get("error"), evidence.get("people", 0))
+
+
+def _failed_check(basis: ValidityBasis, reason: str) -> Check:
+    if not basis.runs:
+        return unmeasured_check("failed runs", "No run has ended.")
+    shown = f"{basis.failed} of {basis.runs}"
+    return _share_check("failed runs", basis.failed, FAILED, reason, basis.runs, shown)
 
 
 def _at_least(value: float, limit: float) -> CheckVerdict:
     return "pass" if value >= limit else "fail"
 
 
-def _share_check(name: str, share: float, limit: float, reason: str, n: int, result: str | None = None) -> Check:
+def _share_check(name: str, count: float, limit: float, reason: str, n: int, result: str | None = None) -> Check:
     """A check of a share that must not exceed its limit."""
+    share = share_of(count, n)
+    shown = result or f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]"
     bar = f"at most {limit * 100:.0f} %"
-    return Check(name, _at_most(share, limit), result or percent(share), reason, bar, share, n)
+    return Check(name, share_verdict(share, limit), shown, reason, bar, share.value, n, share.low, share.high)

@@ -1,5 +1,6 @@
 """Checks against a reference, and of the same experiment under other models."""
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from populace.experiments.results import Results
 from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
 from populace.experiments.validation.checks import unmeasured_check
+from populace.experiments.validation.judgement import LEVEL
+from populace.statistics import adjust, difference
 
 Reference = pl.DataFrame | Mapping[str, float] | str | Path
 """Target shares: by answer, as a table with columns answer, share and perhaps question, or as a CSV file of such."""
@@ -66,23 +69,42 @@ def reference_check(basis: ValidityBasis, reference: Reference | None) -> Check:
             "the reference fits no question of the runs.",
             "Its answers must be options of a question, and its column question a part of the question's text.",
         )
-    distance = max(float(np.abs(observed - target).sum() / 2) for observed, target, _ in comparisons)
+    distance, low, high, verdict = _distance(comparisons)
     ratios = [_spread(observed) / _spread(target) for observed, target, _ in comparisons if _spread(target) > 0]
-    worst = max(ratios, key=lambda ratio: abs(np.log(max(ratio, 1e-9)))) if ratios else 1.0
-    near = distance <= DISTANCE and DISPERSION[0] <= worst <= DISPERSION[1]
+    ratio = max(ratios, key=lambda ratio: abs(np.log(max(ratio, 1e-9)))) if ratios else 1.0
+    if verdict == "pass" and not DISPERSION[0] <= ratio <= DISPERSION[1]:
+        verdict = "undecided"
     return Check(
         name,
-        "pass" if near else "fail",
-        f"{distance:.2f} apart, {worst:.2f} of its entropy",
+        verdict,
+        f"{distance:.2f} [{low:.2f}, {high:.2f}] apart, {ratio:.2f} of its entropy",
         f"Answers of {basis.arms[0]} against the given shares: total variation distance, and entropy as a multiple.",
         f"at most {DISTANCE:g} apart, {DISPERSION[0]:g} to {DISPERSION[1]:g} of its entropy",
         distance,
         sum(n for _, _, n in comparisons),
+        low,
+        high,
     )
 
 
+def _distance(comparisons: list[tuple[Any, Any, int]]) -> tuple[float, float, float, CheckVerdict]:
+    """The largest distance of answers from their reference, with an interval from drawing as many answers anew."""
+    measured = []
+    for observed, target, n in comparisons:
+        distance = float(np.abs(observed - target).sum() / 2)
+        drawn = np.random.default_rng(0).multinomial(n, observed, size=2000) / n
+        # A sample lies further from any target than what it was drawn from, by about as much as the draws do again.
+        distances = np.abs(drawn - target).sum(axis=1) / 2
+        bias = max(0.0, float(distances.mean()) - distance)
+        low, high = np.quantile(distances, [0.025, 0.975]) - 2 * bias
+        measured.append((distance, max(0.0, float(low)), float(max(high, distance))))
+    distance, low, high = max(measured)
+    verdict: CheckVerdict = "fail" if low > DISTANCE else "pass" if distance <= DISTANCE else "undecided"
+    return distance, low, high, verdict
+
+
 def model_agreement_check(results: Results) -> Check | None:
-    """Whether effects have the same sign under every model; None if there is one model."""
+    """Whether effects have the same sign under every model, by tests of the interaction; None if there is one model."""
     name, arms = "models agree", [arm for arm in results.folder.arms if arm.decider == "model"]
     models = list(dict.fromkeys(arm.model for arm in arms))
     if len(models) < 2:
@@ -102,25 +124,38 @@ def _model_agreement(results: Results, arms: list[Any], models: list[str]) -> Ch
     outcome = results.experiment.primary.name
     if not shared:
         return unmeasured_check("models agree", "No arm was run under every model.")
+    wide = results.runs.pivot(on="arm", index="replicate", values=outcome).sort("replicate")
+    compare = functools.partial(difference, paired=results.experiment.paired)
     if len(shared) == 1:
-        effects = results.effects(outcome, baseline=shared[0][models[0]])
-        others = effects.filter(pl.col("arm").is_in(list(shared[0].values())))
-        different = others.filter((pl.col("low") > 0) | (pl.col("high") < 0))
-        reason = f"{outcome} under {', '.join(models[1:])} against {models[0]}, by 95 % intervals."
-        result = f"{different.height} of {others.height} other models differ"
-        agree: CheckVerdict = "fail" if different.height else "pass"
-        return Check("models agree", agree, result, reason, "none", different.height, others.height)
-    same, total = 0, len(shared) - 1
+        tests = [compare(wide[shared[0][model]], wide[shared[0][models[0]]]) for model in models[1:]]
+        different = int((adjust([test.p for test in tests]) < 1 - LEVEL).sum())
+        reason = f"{outcome} under {', '.join(models[1:])} against {models[0]}, by tests corrected for their number."
+        result = f"{different} of {len(tests)} other models differ"
+        verdict: CheckVerdict = "fail" if different else "undecided"
+        return Check("models agree", verdict, result, reason, "none", different, len(tests))
+    same, apart, rows = 0, 0, []
     for group in shared[1:]:
-        signs = []
-        for model in models:
-            effects = results.effects(outcome, baseline=shared[0][model])
-            row = effects.row(by_predicate=pl.col("arm") == group[model], named=True)
-            signs.append(0 if row["low"] <= 0 <= row["high"] else int(np.sign(row["effect"])))
-        same += len(set(signs)) == 1
-    reason = f"Effects on {outcome} of one sign, or none to be told from 0, in all {len(models)} models."
-    verdict: CheckVerdict = "pass" if same == total else "fail"
-    return Check("models agree", verdict, f"{same} of {total} effects", reason, "all", same / total, total)
+        gaps = {model: wide[group[model]] - wide[shared[0][model]] for model in models}
+        effects = [compare(wide[group[model]], wide[shared[0][model]]) for model in models]
+        rows += [(group, effects, compare(gaps[model], gaps[models[0]])) for model in models[1:]]
+    p = adjust([interaction.p for _, _, interaction in rows])
+    single = adjust([effect.p for _, effects, _ in rows[:: len(models) - 1] for effect in effects])
+    single = single.reshape(len(shared) - 1, len(models))
+    total = len(shared) - 1
+    for place in range(total):
+        effects = rows[place * (len(models) - 1)][1]
+        signs = {int(np.sign(effect.estimate.value)) for effect in effects}
+        together = len(signs) == 1 and bool((single[place] < 1 - LEVEL).all())
+        mine = p[place * (len(models) - 1) : (place + 1) * (len(models) - 1)]
+        same += together
+        apart += bool((mine < 1 - LEVEL).any()) and not together
+    reason = (
+        f"Effects on {outcome} of one sign in all {len(models)} models; those that differ between models by a test "
+    )
+    reason += "of the interaction, corrected for the number of tests, do not agree."
+    verdict = "fail" if apart else "pass" if same == total else "undecided"
+    shown = f"{same} of {total} effects agree, {apart} {'differs' if apart == 1 else 'differ'}"
+    return Check("models agree", verdict, shown, reason, "all", same / total, total)
 
 
 def _spread(shares: np.ndarray[Any, Any]) -> float:

@@ -11,8 +11,9 @@ from populace.engine.session import Session
 from populace.engine.workspace import Workspace
 from populace.experiments.evidence import distribution_matrix, place_effect, scored_prompts
 from populace.experiments.results import Results
-from populace.experiments.validation.card import Check, CheckVerdict
-from populace.experiments.validation.checks import PLACE, points, unmeasured_check
+from populace.experiments.validation.card import Check
+from populace.experiments.validation.checks import position_verdict, unmeasured_check
+from populace.experiments.validation.judgement import Observation, worst
 from populace.models import model_code
 from populace.questions import Finite
 from populace.runs.reader import RunReader
@@ -59,12 +60,12 @@ def _position_check(prompts: pl.DataFrame, calls: int) -> Check:
     """The change in an option's probability when it is shown first, over all prompts and orders."""
     known, effect = scored_prompts(prompts), None
     if known.height:
-        effect = place_effect(distribution_matrix(known["probabilities"]), known["arrangement"], np.ones(known.height))
+        each = distribution_matrix(known["probabilities"])
+        effect = place_effect(each, known["arrangement"], np.ones(known.height), known["system"])
     if effect is None:
         why = "The model gives no distributions, so a probe of one question shows nothing."
         return unmeasured_check("position bias", why)
-    shift = effect["shift"]
+    people = int(effect["people"])
+    shift = worst([Observation(0, effect["shift"], known.height, effect["error"], people)], ["probe"], abs)
     reason = f"What an option of the first question gains by being shown first; probed with {calls:,} further calls."
-    verdict: CheckVerdict = "pass" if abs(shift) <= PLACE else "fail"
-    bar = f"within ±{PLACE * 100:.0f} points"
-    return Check("position bias", verdict, points(shift), reason, bar, shift, known.height)
+    return position_verdict(shift, reason)

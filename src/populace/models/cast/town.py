@@ -39,8 +39,8 @@ def conversation_line(scene: Scene) -> dict[str, str]:
         text = scene.pick(lines["known"] if own_news else lines["received"], "received")
     elif own_news and not heard and _is_untold(scene, name):
         opening = "" if _GIVING.search(own_news) else scene.pick(lines["news"], "news")
-        told = opening.format(news=own_news, name=name) if opening else own_news
-        text = f"{told} {scene.pick(lines['invitations'], 'invitation')}" if _is_event(own_news) else told
+        news = opening.format(news=own_news, name=name) if opening else own_news
+        text = f"{news} {scene.pick(lines['invitations'], 'invitation')}" if _is_event(own_news) else news
     elif turn == 0:
         stranger = "You do not know" in scene.user
         text = scene.pick(lines["strangers"] if stranger else lines["openings"], "opening")

@@ -44,6 +44,7 @@ class Network:
     def __init__(self, weights: Weights) -> None:
         import torch
 
+        self._turn, self._gate, self._join = _turn, _gate, _join
         tensors = weights.tensors
         self.shape = weights.shape
         self.embeddings = tensors["model.embed_tokens.weight"]
@@ -56,6 +57,23 @@ class Network:
             torch.tensor(self.shape.frequencies, dtype=torch.float64),
         )
         self.cosines, self.sines = (part.float().to(self.device) for part in (angles.cos(), angles.sin()))
+
+    @property
+    def inner_width(self) -> int:
+        """How many numbers the widest step of a layer has for each token."""
+        return int(self.layers[0].gates.shape[0])
+
+    def fuse(self) -> None:
+        """Compile the steps between the products of matrices, which then pass over the memory once each.
+
+        Compiling takes seconds, so it pays for many prompts only.
+        """
+        import torch
+
+        if self._turn is _turn:
+            self._turn, self._gate, self._join = (
+                torch.compile(function, dynamic=True) for function in (_turn, _gate, _join)
+            )
 
     def logits(self, states: Any) -> Any:
         """The score of every token after each state, as 32-bit floats."""
@@ -79,7 +97,7 @@ class Network:
             queries, keys, values = (part.transpose(1, 2) for part in (queries, keys, values))
             if caches:
                 collected.append((keys, values))
-            return _joined_attention(queries, keys, values, shared[index] if shared else None).transpose(1, 2)
+            return self._attention(queries, keys, values, shared[index] if shared else None).transpose(1, 2)
 
         return self._layers(self.embeddings[tokens], cosines, sines, attention), collected
 
@@ -118,11 +136,28 @@ class Network:
         for index, layer in enumerate(self.layers):
             parts = linear(self._norm(states, layer.attention_norm), layer.inputs, layer.inputs_bias).split(ends, -1)
             queries, keys, values = (part.unflatten(-1, (-1, shape.head_width)) for part in parts)
-            found = attention(index, _turn(queries, cosines, sines), _turn(keys, cosines, sines), values)
+            turned = (self._turn(part, cosines, sines) for part in (queries, keys))
+            found = attention(index, *turned, values)
             states = states + linear(found.flatten(-2), layer.outputs)
-            gates, ups = linear(self._norm(states, layer.feed_norm), layer.gates).chunk(2, -1)
-            states = states + linear(torch.nn.functional.silu(gates) * ups, layer.down)
+            gated = self._gate(linear(self._norm(states, layer.feed_norm), layer.gates))
+            states = states + linear(gated, layer.down)
         return self._norm(states, self.norm_weight)
+
+    def _attention(self, queries: Any, keys: Any, values: Any, shared: tuple[Any, Any] | None) -> Any:
+        """Attention of every token to those before it in its row, and to the shared beginning."""
+        rows, heads, width, size = queries.shape
+        kv_heads = keys.shape[1]
+        groups = heads // kv_heads
+        own = [part.repeat_interleave(groups, 1) if groups > 1 else part for part in (keys, values)]
+        found, constants = _attend(queries, *own, causal=True)
+        if shared is None:
+            return found
+        # One long row for each head of the keys: the shared beginning is read once for all prompts.
+        long = queries.reshape(rows, kv_heads, groups, width, size).transpose(0, 1).reshape(1, kv_heads, -1, size)
+        also_found, also_constants = _attend(long, *shared, causal=False)
+        also_found = also_found.reshape(kv_heads, rows, groups, width, size).transpose(0, 1).reshape(queries.shape)
+        also_constants = also_constants.reshape(kv_heads, rows, groups, width).transpose(0, 1)
+        return self._join(found, constants, also_found, also_constants.reshape(rows, heads, width))
 
     def _norm(self, states: Any, weight: Any) -> Any:
         import torch
@@ -139,26 +174,23 @@ def _turn(vectors: Any, cosines: Any, sines: Any) -> Any:
     return turned.to(vectors.dtype)
 
 
-def _joined_attention(queries: Any, keys: Any, values: Any, shared: tuple[Any, Any] | None) -> Any:
+def _gate(joined: Any) -> Any:
+    """The second half of the numbers of each token, let through by the first."""
     import torch
 
-    rows, heads, width, size = queries.shape
-    kv_heads = keys.shape[1]
-    groups = heads // kv_heads
-    own = [part.repeat_interleave(groups, 1) if groups > 1 else part for part in (keys, values)]
-    found, constants = _attention(queries, *own, causal=True)
-    if shared is None:
-        return found
-    # One long row for each head of the keys: the shared beginning is read once for all prompts.
-    long = queries.reshape(rows, kv_heads, groups, width, size).transpose(0, 1).reshape(1, kv_heads, -1, size)
-    also_found, also_constants = _attention(long, *shared, causal=False)
-    also_found = also_found.reshape(kv_heads, rows, groups, width, size).transpose(0, 1).reshape(queries.shape)
-    also_constants = also_constants.reshape(kv_heads, rows, groups, width).transpose(0, 1).reshape(rows, heads, width)
+    gates, ups = joined.chunk(2, -1)
+    return torch.nn.functional.silu(gates) * ups
+
+
+def _join(found: Any, constants: Any, also_found: Any, also_constants: Any) -> Any:
+    """Attention to two sets of tokens as attention to all of them."""
+    import torch
+
     share = torch.sigmoid(also_constants - constants)[..., None]
     return torch.lerp(found.float(), also_found.float(), share).to(found.dtype)
 
 
-def _attention(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[Any, Any]:
+def _attend(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[Any, Any]:
     """Attention with the logarithms of its normalising constants."""
     import torch
 
@@ -167,4 +199,4 @@ def _attention(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[A
         result = operations._scaled_dot_product_flash_attention(queries, keys, values, 0.0, causal)
     else:
         result = operations._scaled_dot_product_flash_attention_for_cpu(queries, keys, values, 0.0, causal)
-    return result[0], result[1]
+    return result[0], result[1][..., : queries.shape[2]]

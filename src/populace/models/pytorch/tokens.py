@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class ChatTokenizer:
         self._template = _compiled(path, template)
         self._names = names
         self._pattern = token_pattern(special)
+        cuts = "|".join(re.escape(token) for token in sorted(special, key=lambda token: (-len(token), token)))
+        self._cut = re.compile(f"({cuts})") if cuts else None
         self._frames: dict[tuple[str, ...], list[str] | None] = {}
         vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
         ends = {*_ENDS, *_ALSO_ENDS, names.get("eos_token", "")}
@@ -48,6 +51,19 @@ class ChatTokenizer:
     def prompts(self, requests: Sequence[Request]) -> list[list[int]]:
         """The tokens of each request, from the beginning of the conversation to the end of its lead."""
         texts = [self._text(request) for request in requests]
+        if self._cut is None:
+            return self._encoded(texts)
+        # A special token ends what stands before it, so the pieces between them are encoded once each.
+        pieces = [self._cut.split(text) for text in texts]
+        distinct = list(dict.fromkeys(piece for row in pieces for piece in row))
+        tokens = dict(zip(distinct, self._encoded(distinct), strict=True))
+        prompts = [list(chain.from_iterable([tokens[piece] for piece in row])) for row in pieces]
+        if prompts[:1] != self._encoded(texts[:1]):  # A tokenizer that reads a piece by what stands around it.
+            self._cut = None
+            return self._encoded(texts)
+        return prompts
+
+    def _encoded(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
 
     def encode(self, text: str) -> list[int]:

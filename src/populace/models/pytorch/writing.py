@@ -171,12 +171,11 @@ class _Plan:
 
     def choose(self, states: Any) -> None:
         """Draw the next token of each row and enter it."""
-        import torch
-
         uniform = self.draws.index_select(1, self.count)[:, 0]
         self.tokens.copy_(draw(self.network.logits(states), self.temperatures, uniform))
         self.written.index_copy_(1, self.count, self.tokens[:, None])
-        self.finished |= torch.isin(self.tokens, self.ends) | (self.count + 1 >= self.limits)
+        ended = (self.tokens[:, None] == self.ends).any(-1)
+        self.finished |= ended | (self.count + 1 >= self.limits)
 
     def step(self) -> None:
         """Write one more token in each row."""

@@ -17,7 +17,7 @@ from populace.people import Id, People, draw_column
 from populace.questions import Choice, Form, Rating, Text
 from populace.runs.reader import RunReader
 from populace.worlds.forum import gini
-from populace.worlds.mailbox import Mailbox, Message
+from populace.worlds.schedule import Schedule, ScheduleEntry
 
 LEANINGS = {"open-minded": 2, "cautious": 1, "outspoken": 1, "sceptical": 1, "easygoing": 1}
 
@@ -114,13 +114,13 @@ class Discussion(Scenario):
     async def _speak_in_waves(self) -> None:
         """Agent mode: one person begins, and utterances wake the others until nobody replies."""
         everybody = self.people.ids.to_list()
-        mailbox = Mailbox(everybody, waves=self.replies)
+        schedule = Schedule(everybody, waves=self.replies)
         opener = everybody[(self.t - 1) % len(everybody)]
         text = await self._speak(opener)
         if text is not None:
-            mailbox.send(opener, everybody, text)
+            schedule.send(opener, everybody, text)
 
-        async def receive(who: Id, messages: Sequence[Message]) -> None:
+        async def receive(who: Id, messages: Sequence[ScheduleEntry]) -> None:
             answers = await self.ask(
                 self.people.person(who),
                 Choice("Do you reply to the group, or stay silent?", options=("reply", "silent")),
@@ -133,9 +133,9 @@ class Discussion(Scenario):
             if answers.one == "reply":
                 reply = await self._speak(who)
                 if reply is not None:
-                    mailbox.send(who, everybody, reply)
+                    schedule.send(who, everybody, reply)
 
-        self.event("quiet", why=await mailbox.until_quiet(self, receive), messages=len(mailbox.sent))
+        self.event("quiet", why=await schedule.run(self, receive, self.t), messages=schedule.sent)
 
     async def _speak(self, who: Id) -> str | None:
         """Ask a person for an utterance, record it and let the others remember it; None where it is invalid."""

@@ -19,7 +19,7 @@ from populace.questions import Choice, Utterance
 from populace.runs.reader import RunReader
 from populace.scenarios.forum import moderation, wording
 from populace.scenarios.forum.design import ForumDesign
-from populace.scenarios.forum.membership import MemberIndex, people_from_seeds, with_roles
+from populace.scenarios.forum.membership import MemberIndex, numbered_people, people_from_seeds, with_roles
 from populace.scenarios.forum.moderation import POWERS, ModeratorAct
 from populace.scenarios.forum.report import forum_report
 from populace.scenarios.forum.what_if import ForcedReply, WhatIf, guest
@@ -40,7 +40,7 @@ class Forum(Scenario):
         True, description="Whether the model makes more people from the personas; otherwise these repeat."
     )
     describe: bool = Field(True, description="Whether writers are told the goal and the rules of the community.")
-    personas: bool = Field(True, description="Whether writers have a persona, and not only a name.")
+    personas: bool = Field(True, description="Whether writers have a name and a persona, and not only a number.")
     embedder: str = Field("hashing", description="The embedder that finds people who are nearly the same.")
     whatif: WhatIf | None = Field(None, description="A post from which its thread continues in another way.")
 
@@ -67,7 +67,9 @@ class Forum(Scenario):
 
     async def _make_people(self) -> People:
         design = self.design
-        if not (self.expand and self.personas):
+        if not self.personas:
+            return numbered_people(people_from_seeds(design, self.rng))
+        if not self.expand:
             return people_from_seeds(design, self.rng)
         expansion = await expand(
             self,

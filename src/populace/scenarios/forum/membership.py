@@ -20,6 +20,11 @@ def people_from_seeds(design: ForumDesign, rng: np.random.Generator) -> People:
     return People.named(count, seed=rng).with_columns(persona=persona, seed=seed + 1, source="seed")
 
 
+def numbered_people(people: People) -> People:
+    """The people under numbers in place of names, as in the source's ablation without personas."""
+    return people.with_columns(name=[f"Person {number}" for number in range(1, len(people) + 1)])
+
+
 def with_roles(people: People, design: ForumDesign, rng: np.random.Generator) -> People:
     """The people with a role (`moderator`, `troll`, `newcomer` or `member`) drawn at random, and the standing `ok`.
 

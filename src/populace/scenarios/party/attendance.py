@@ -100,8 +100,8 @@ class AttendanceEffect:
         event: The name of the event.
         place: The address of its place.
         seeds: The seeds of the pairs.
-        told: How many were there, without the host, in each run in which the host was told.
-        untold: How many were there in each run in which nobody was told.
+        with_news: How many were there, without the host, in each run in which the host was told.
+        without_news: How many were there in each run in which nobody was told.
         estimate: The mean difference with its interval.
         people: For each person who was ever there: in how many runs, with the host told and with nobody told.
     """
@@ -109,14 +109,14 @@ class AttendanceEffect:
     event: str
     place: str
     seeds: tuple[int, ...]
-    told: tuple[int, ...]
-    untold: tuple[int, ...]
+    with_news: tuple[int, ...]
+    without_news: tuple[int, ...]
     estimate: Estimate
     people: pl.DataFrame
 
     def table(self) -> pl.DataFrame:
         """The pairs as rows: seed, how many were there with the host told and with nobody told, and the difference."""
-        columns = {"seed": self.seeds, "told": self.told, "nobody told": self.untold}
+        columns = {"seed": self.seeds, "told": self.with_news, "nobody told": self.without_news}
         return pl.DataFrame(columns).with_columns(difference=pl.col("told") - pl.col("nobody told"))
 
     def __str__(self) -> str:

@@ -151,15 +151,15 @@ class Diffusion:
             if "what" in telling.facets:
                 self.claims.append(Claim(speaker, time, text))
             return
-        told: dict[Facet, bool] = {
+        evident: dict[Facet, bool] = {
             facet: right for facet, right in telling.facets.items() if not right or evidence.get(facet) is True
         }
-        if told != telling.facets:
+        if evident != telling.facets:
             # The speaker says something that they were never told, by chance rightly.
             self.claims.append(Claim(speaker, time, text))
         for hearer in hearers:
-            if "what" in told or "what" in self._facets.get(hearer, {}):
-                self._learn(hearer, told, Hearing(time, speaker, number, text, "full"))
+            if "what" in evident or "what" in self._facets.get(hearer, {}):
+                self._learn(hearer, evident, Hearing(time, speaker, number, text, "full"))
             if telling.invites and "what" in telling.facets and hearer not in self.hosts:
                 self.invitations.setdefault(hearer, Invitation(hearer, speaker, time, text, number))
 

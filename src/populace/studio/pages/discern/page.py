@@ -47,7 +47,7 @@ _COLUMNS = {
     "raters": "raters",
     "answers": "answers",
     "error": "taken for real though generated",
-    "interval": "95 % interval (Wilson)",
+    "interval": "95 % interval (mid-P)",
     "published": "published (people)",
 }
 

@@ -16,7 +16,13 @@ from populace.studio.widgets.elements import grid, note
 from populace.studio.widgets.part_list import PartList
 
 _MAX_ARMS = 40
-_COLOURS = {"pass": "var(--good)", "fail": "var(--bad)", "inform": "var(--ink)", "not measured": "var(--ink-soft)"}
+_COLOURS = {
+    "pass": "var(--good)",
+    "fail": "var(--bad)",
+    "undecided": "var(--ink)",
+    "inform": "var(--ink)",
+    "not measured": "var(--ink-soft)",
+}
 
 
 def show_effects(parts: PartList, results: Results, outcome: str, reference: str) -> None:
@@ -26,7 +32,7 @@ def show_effects(parts: PartList, results: Results, outcome: str, reference: str
         parts.note(f"Effects cannot be computed: {effects.note}", classes="soft foreign")
         return
     pairing = "paired by replicate" if effects.table["paired"][0] else "independent runs"
-    title = f"Effects on {outcome}: each arm minus {reference}, 95 % t intervals, {pairing}"
+    title = f"Effects on {outcome}: each arm minus {reference}, 95 % intervals, {pairing}"
     first = effects.table.head(_MAX_ARMS)
     options = forest(first, "effect", unit=outcome, zero=True)
     parts.chart(title, options, effects.table.drop("seeds"), "effects", height=_height(first.height))
@@ -39,13 +45,15 @@ def show_effects(parts: PartList, results: Results, outcome: str, reference: str
             "arm": row["arm"],
             "mean": f"{row['mean']:.4g}",
             "effect": f"{row['effect']:+.4g}",
-            "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
+            "interval": "–" if row["low"] is None else f"[{row['low']:.4g}, {row['high']:.4g}]",
             "p adjusted": p_text(row["p_adjusted"]),
             "n": row["n"],
         }
         for row in effects.table.iter_rows(named=True)
     ]
     parts.table(rows, list(rows[0]), "effects-table")
+    for text in filter(None, effects.table["warning"].unique(maintain_order=True)):
+        parts.note(f"Note: {text}.")
 
 
 def show_distribution(parts: PartList, results: Results, outcome: str) -> None:
@@ -66,7 +74,7 @@ def show_distribution(parts: PartList, results: Results, outcome: str) -> None:
         means = dots.group_by("arm", maintain_order=True).agg(mean=pl.col("value").mean())
         means = means.with_columns(low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64))
     first = means.head(_MAX_ARMS)
-    title = f"{outcome} by arm: a dot is a run, the diamond the mean, the bar its 95 % t interval"
+    title = f"{outcome} by arm: a dot is a run, the diamond the mean, the bar its 95 % interval"
     arm_dots = dots.filter(pl.col("arm").is_in(first["arm"].implode()))
     options = forest(first, "mean", unit=outcome, dots=arm_dots)
     parts.chart(title, options, dots, "distribution", height=_height(first.height))
@@ -87,7 +95,7 @@ def _show_shares(parts: PartList, table: pl.DataFrame, outcome: str) -> None:
         for row in table.iter_rows(named=True)
     ]
     parts.table(rows, ["arm", outcome, "share", "n"], "ends-table")
-    parts.note("In brackets: Wilson's 95 % interval.")
+    parts.note("In brackets: the 95 % interval (mid-P).")
 
 
 def show_precision(parts: PartList, results: Results, outcome: str, reference: str) -> None:

@@ -116,19 +116,19 @@ def news(town: TownRun) -> pl.DataFrame:
     texts = events.filter(pl.col("kind") == "said")["data"].str.json_path_match("$.text")
     rows = []
     for who in spread.by_branch():
-        heard, parent = knows[who], parents[who]
+        arrival, parent = knows[who], parents[who]
         row, source = town.row[who], None if parent is None else town.row[parent]
         rows.append(
             {
                 "row": row,
                 "id": who,
                 "name": town.names[row],
-                "time": heard.time,
-                "step": town.step_at(heard.time),
+                "time": arrival.time,
+                "step": town.step_at(arrival.time),
                 "from_row": source,
                 "from": None if source is None else town.names[source],
                 "depth": len(spread.chain(who)) - 1,
-                "text": "" if heard.utterance is None else texts[heard.utterance],
+                "text": "" if arrival.utterance is None else texts[arrival.utterance],
             }
         )
     columns = ("row", "id", "name", "time", "step", "from_row", "from", "depth", "text")

@@ -1,0 +1,79 @@
+"""Times of events: runs in which an event had not happened when their steps were over are censored."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import UsageError
+from populace.experiments.tables import sample_description
+from populace.statistics import adjust, mean
+from populace.statistics.values import library
+
+
+def restricted_times(runs: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    """Runs with the time until the event or until the last step that all runs have, whichever came first.
+
+    Every complete run has this number, so nothing is dropped: its mean is the restricted mean.
+    """
+    horizon = _horizon(runs, outcome)
+    complete = pl.col("status") == "complete"
+    seen = pl.min_horizontal(pl.col(outcome).cast(pl.Float64), pl.lit(horizon))
+    return runs.with_columns(pl.when(complete).then(seen.fill_null(horizon)).alias(outcome))
+
+
+def _horizon(runs: pl.DataFrame, outcome: str) -> float:
+    steps = runs.filter(pl.col("status") == "complete")["steps"].drop_nulls()
+    if not steps.len():
+        raise UsageError(f"no run ended, so that the times of {outcome} are not known.")
+    return float(steps.min())  # type: ignore[arg-type]
+
+
+def survival_table(
+    runs: pl.DataFrame, outcome: str, arms: Sequence[str], baseline: str, correction: str, level: float
+) -> pl.DataFrame:
+    """Events, median, restricted mean and log-rank test of every arm."""
+    duration = library("statsmodels.duration.survfunc")
+    horizon, restricted = _horizon(runs, outcome), restricted_times(runs, outcome)
+    times = {arm: _times(runs.filter(pl.col("arm") == arm), outcome) for arm in arms}
+    rows: list[dict[str, Any]] = []
+    for arm in arms:
+        time, event = times[arm]
+        mine = runs.filter(pl.col("arm") == arm)
+        row: dict[str, Any] = {"arm": arm, "n": len(time), "events": int(event.sum())}
+        row |= {"censored": len(time) - int(event.sum()), "failed_runs": int((mine["status"] == "failed").sum())}
+        row |= dict.fromkeys(("median", "median_low", "median_high", "restricted_mean", "low", "high", "p"))
+        if event.any():
+            curve = duration.SurvfuncRight(time, event)
+            row["median"] = _finite(curve.quantile(0.5))
+            ends = curve.quantile_ci(0.5, alpha=1 - level)
+            row |= {"median_low": _finite(ends[0]), "median_high": _finite(ends[1])}
+        values = restricted.filter(pl.col("arm") == arm)[outcome].drop_nulls()
+        if values.len() > 1:
+            estimate = mean(values, level)
+            row |= {"restricted_mean": estimate.value, "low": _finite(estimate.low), "high": _finite(estimate.high)}
+        row["without_event"] = float((~event | (time > horizon)).mean()) if len(time) else None
+        row["horizon"] = horizon
+        other, other_event = times[baseline]
+        if arm != baseline and len(time) and len(other) and (event.any() or other_event.any()):
+            group = np.repeat([0, 1], [len(other), len(time)])
+            together = np.concatenate([other, time]), np.concatenate([other_event, event])
+            row["p"] = float(duration.survdiff(*together, group)[1])
+        rows.append(row | sample_description(mine))
+    floats = "median median_low median_high restricted_mean low high p without_event".split()
+    table = pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64))
+    adjusted = pl.Series("p_adjusted", adjust(table["p"], correction), dtype=pl.Float64).fill_nan(None)
+    return table.insert_column(table.columns.index("p") + 1, adjusted)
+
+
+def _times(runs: pl.DataFrame, outcome: str) -> tuple[Any, Any]:
+    """For each complete run, the time of the event or its last step, and whether the event happened."""
+    complete = runs.filter(pl.col("status") == "complete")
+    event = complete[outcome].is_not_null().to_numpy()
+    time = complete.select(pl.coalesce(pl.col(outcome).cast(pl.Float64), pl.col("steps"))).to_series().to_numpy()
+    return time.astype(np.float64), event
+
+
+def _finite(x: float) -> float | None:
+    return float(x) if np.isfinite(x) else None

@@ -1,0 +1,80 @@
+"""Sentences that warn where an interval or a p value may be worse than it says.
+
+Coverage was measured with known truths (`make audit`, docs/concepts/statistics.md). Where a nominal 95 % interval
+covered less than 93 %, one of these conditions holds and its sentence stands beside the interval.
+"""
+
+import numpy as np
+
+from populace.statistics.values import Numbers
+
+ENOUGH = 20
+"""Values from which on a sample shows whether it is too skewed for t."""
+SKEWED = 0.145
+"""The skewness of an estimate beyond which the interval of t is too short on one side."""
+ENOUGH_FOR_RARE = 60
+"""Values from which on an end that comes about in 5 % of runs is seen with near certainty."""
+NEAR_BOUND = 0.1
+UNSEEN = "may not have been seen"
+"""Words of the caution that an end may be missing."""
+
+
+def few(n: int) -> str:
+    """A caution for a sample too small to show its shape; empty where it is large enough."""
+    if n >= ENOUGH:
+        return ""
+    return f"{n} values are too few to tell whether the outcome is skewed, and the interval assumes that it is not"
+
+
+def skewed(*samples: Numbers, paired: bool = False) -> str:
+    """A caution where a mean, or a difference of means, is too skewed for the interval of t.
+
+    Args:
+        samples: The values of one arm or of two.
+        paired: Whether two arms are compared by the differences of their pairs.
+    """
+    parts = (samples[0] - samples[1],) if paired and len(samples) == 2 else samples
+    third, variance = 0.0, 0.0
+    for sign, values in zip((1, -1), parts, strict=False):
+        n, centred = len(values), values - values.mean()
+        if n < 3:
+            return ""
+        variance += float((centred**2).sum()) / (n - 1) / n
+        third += sign * float((centred**3).sum()) * n / ((n - 1) * (n - 2)) / n**2
+    if variance <= 0 or abs(third) <= SKEWED * variance**1.5:
+        return ""
+    return 'the values are so skewed that the interval is too short; compare method="bootstrap-t"'
+
+
+def one_sided(*samples: Numbers) -> str:
+    """A caution where all shares of an arm lie near one bound, so that another end may not have been seen yet."""
+    for values in samples:
+        n = len(values)
+        near = bool((values <= NEAR_BOUND).all() or (values >= 1 - NEAR_BOUND).all())
+        if near and n < ENOUGH_FOR_RARE:
+            bound = 0 if values[0] <= NEAR_BOUND else 1
+            return (
+                f"all {n} values of an arm lie near {bound}: an end far from it, with a probability below "
+                f"{100 * unseen(n):.0f} %, {UNSEEN}, and the interval leaves it out"
+            )
+    return ""
+
+
+def unseen(n: int, level: float = 0.95) -> float:
+    """The largest probability of an event that n trials may well have missed."""
+    return float(1 - (1 - level) ** (1 / n))
+
+
+def joined(*sentences: str) -> str:
+    """Cautions as one text; empty where there is none."""
+    return "; ".join(dict.fromkeys(filter(None, sentences)))
+
+
+def share_like(*samples: Numbers) -> bool:
+    """Whether all values lie between 0 and 1."""
+    return all(bool(((values >= 0) & (values <= 1)).all()) for values in samples)
+
+
+def binary(*samples: Numbers) -> bool:
+    """Whether all values are 0 or 1."""
+    return all(bool(np.isin(values, (0.0, 1.0)).all()) for values in samples)
