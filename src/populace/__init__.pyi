@@ -3,6 +3,7 @@
 from populace.base.errors import PopulaceError as PopulaceError
 from populace.broker import CallSettings as CallSettings
 from populace.engine.ask_again import DecisionChanges as DecisionChanges
+from populace.engine.interviews import Interview as Interview
 from populace.engine.observer import Observer as Observer
 from populace.engine.run import Run as Run
 from populace.engine.run import open_run as open_run

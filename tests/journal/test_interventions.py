@@ -20,8 +20,11 @@ from populace import (
     simulate,
 )
 from populace.base.errors import InterventionError, ParameterError, PeopleError, PopulaceError, UnknownNameError
+from populace.journal import NOBODY_SELECTED
 from populace.journal.intervention_list import read_interventions
+from populace.runs.caveats import caveats
 from populace.scenarios.discussion import Discussion
+from populace.scenarios.norms import Norms
 from support.models import Counting
 from support.scenarios import Shirts
 from support.society import debater
@@ -261,3 +264,13 @@ def test_interventions_are_read_from_json_as_they_are_written() -> None:
 def test_a_person_who_does_not_fit_is_refused_with_the_column(row: dict[str, object], message: str) -> None:
     with pytest.raises(InterventionError, match=message):
         run_with(AddPeople(at=2, people=[row]), keep="nothing")
+
+
+@pytest.mark.parametrize(("shirt", "count"), [("blue", 0), ("green", 1)])
+def test_an_intervention_that_acts_on_nobody_is_a_defect_of_the_run(shirt: str, count: int) -> None:
+    told = Announce(at=2, text="Wear green.", to=Selection(where={"shirt": shirt}))
+    run = simulate(Norms(workers=6, days=3, initial_share=1), decider="rule", interventions=[told], keep="nothing")
+    assert (run.events["kind"] == NOBODY_SELECTED).sum() == count
+    assert [text for text in caveats(run) if "acted on nobody" in text] == (
+        ["1 intervention acted on nobody: no person met the conditions at that step."] if count else []
+    )

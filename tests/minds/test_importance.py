@@ -9,11 +9,11 @@ from populace.minds.importance import WORD_LISTS
 from populace.questions import Rating
 
 
-def test_turning_points_matter_more_than_news_and_news_more_than_chores() -> None:
-    chore, plain, news, turning = rate_by_rule(
-        ["I sweep the floor and wash the dishes.", "The cat is grey.", "Ann invited me to a party.", "My father died."]
+def test_turning_points_matter_more_than_requests_and_requests_more_than_chores() -> None:
+    chore, plain, request, turning = rate_by_rule(
+        ["You sweep the floor and do the dishes.", "The cat is grey.", "Ann asked you for help.", "Your father died."]
     )
-    assert chore < plain < news < turning
+    assert chore < plain < request < turning
 
 
 def test_first_times_and_feelings_add() -> None:

@@ -59,7 +59,7 @@ class AlwaysAtWork(PlanningPart):
     async def plan_day(
         self, asker: Asker, people: People, *, given: str, now: int, until: Mapping[Id, int], **fields: Any
     ) -> dict[Id, list[Action]]:
-        return {who: [Action(now, until[who], "work", "work")] for who in people.ids.to_list()}
+        return {who: [Action(now, until[who], "work", "working")] for who in people.ids.to_list()}
 
 
 class Simpler(Party):
@@ -74,7 +74,7 @@ def test_parts_of_ones_own_take_the_place_of_the_shipped_ones() -> None:
     run = simulate(scenario, model=resident(), seed=1, keep="nothing")
     assert set(run.answers()["purpose"]) == {"whether to talk"}
     assert isinstance(scenario.mind.memory, LastThree)
-    assert any("busy with this: work" in text for texts in scenario.mind.memory.kept.values() for text in texts)
+    assert any("was working at" in text for texts in scenario.mind.memory.kept.values() for text in texts)
     assert not run.events.filter(pl.col("kind") == "said").height
 
 

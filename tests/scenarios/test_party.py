@@ -14,14 +14,15 @@ import pytest
 
 from populace import Run, simulate
 from populace.base.errors import BudgetError, ModelFileError, WorldError
-from populace.models import SMOLLM2, Scripted
+from populace.models import SMOLLM2, Request, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.party.attendance import read_occasions
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.report import diffusion_of
 from populace.studio.pages.town.data import TownRun
+from populace.tools.scaffold import town_files
 from populace.worlds.town import Town, read_relations, read_residents, read_routines
-from support.society import resident
+from support.society import day_plan, resident
 
 
 def party(model: object = None, *, seed: int = 1, concurrency: int = 16, **parameters: object) -> Run:
@@ -54,12 +55,12 @@ def test_news_travels_from_the_host_by_word_of_mouth(two_days: Run) -> None:
 def test_the_measured_tree_is_the_true_one(two_days: Run) -> None:
     """The truth is what people remember having been told, which the measure never looks at."""
     names = {row["name"]: row["id"] for row in two_days.people().frame.iter_rows(named=True)}
-    told = two_days.history("memories").filter(
-        pl.col("kind").is_in(["dialogue"]), pl.col("text").str.contains("told me: .*party")
+    hearings = two_days.history("memories").filter(
+        pl.col("kind") == "hearing", pl.col("text").str.contains("told you: .*party")
     )
     true: dict[int, tuple[int, int]] = {}
-    for row in told.sort("memory").iter_rows(named=True):
-        speaker = re.match(r"(.*) told me", row["text"])
+    for row in hearings.sort("memory").iter_rows(named=True):
+        speaker = re.match(r"(.*) told you", row["text"])
         assert speaker is not None
         true.setdefault(row["person"], (names[speaker[1]], row["time"]))
     true.pop(0, None)
@@ -92,16 +93,16 @@ def test_guests_are_those_who_knew_and_were_at_the_café_at_the_hour(two_days: R
 @pytest.mark.parametrize(
     ("off", "missing"),
     [
-        # There is nothing to reflect on where nothing is remembered.
-        ("remembers", {"reflection"}),
+        # There is nothing to rate, to reflect on or to tell of others where nothing is remembered.
+        ("remembers", {"reflection", "importance", "relationship"}),
         ("reflects", {"reflection"}),
-        ("plans", {"planning"}),
+        ("plans", {"planning", "whether to react"}),
     ],
 )
 def test_parts_of_the_mind_can_be_left_out(off: str, missing: set[str]) -> None:
     made = party(resident(1.0), days=1, reflection_budget=30, **{off: False})
     purposes = {purpose.split(":")[0] for purpose in made.answers()["purpose"]}
-    every = {"reflection", "planning", "whether to talk", "dialogue"}
+    every = {"reflection", "planning", "whether to talk", "dialogue", "importance", "relationship", "whether to react"}
     assert purposes == every - missing
     if off == "remembers":
         assert made.metrics["memories"][-1] == 0
@@ -163,7 +164,7 @@ SCRIPT = """
 import sys
 from populace import simulate
 from populace.scenarios.party import Party
-from support.society import resident
+from support.society import day_plan, resident
 model = resident(0.8, talks=0.8)
 model.latency_s = 0.002
 simulate(Party(embedder="hashing", days=1), model=model, seed=1, workspace=sys.argv[1])
@@ -275,3 +276,40 @@ def test_a_newcomer_must_not_share_a_name() -> None:
     twin = {"kind": "add", "at": 2, "people": [{"name": "Odile Farrant"}]}
     with pytest.raises(WorldError, match="two people are called"):
         simulate(Party(embedder="hashing"), model="scripted:cast", keep="nothing", interventions=[twin])
+
+
+def test_a_recording_with_a_parameter_that_is_gone_is_still_read() -> None:
+    run = by_rule(residents=6, days=1)
+    run.manifest.regimes[0].parameters["talk_by"] = "rumour"
+    assert Party.report(run)[0].table["name"].len() >= 1
+
+
+def test_the_mind_does_not_know_what_the_study_is_about() -> None:
+    """With a nonsense word in place of the news, everything is the same but for that word."""
+
+    def lived(what: str) -> Run:
+        news = [{"name": "event", "what": what, "place": "café", "day": 2, "begins": "17:00", "ends": "19:00"}]
+        town, people, _ = ({"name": name, "text": text} for name, text in town_files("harbour").items())
+        party = Party(embedder="hashing", days=1, map=town, residents_file=people, news=news, utterances=3)
+        return simulate(party, model=Scripted(_same_for_any_word, spec="scripted:same"), seed=1, keep="nothing")
+
+    one, other = lived("wedding"), lived("zwinkel")
+    assert one.prompts()["user"].str.contains("wedding").any()
+    for column in ("system", "user"):
+        texts = one.prompts()[column].str.replace_all("wedding", "zwinkel")
+        assert texts.to_list() == other.prompts()[column].to_list()
+    assert one.answers()["value"].to_list() == other.answers()["value"].str.replace_all("zwinkel", "wedding").to_list()
+    assert one.history("memories")["importance"].to_list() == other.history("memories")["importance"].to_list()
+
+
+def _same_for_any_word(request: Request) -> dict[str, float] | str:
+    if request.options:
+        return {option: 1 / len(request.options) for option in request.options}
+    asked = next(text for role, text in request.messages if role == "user")
+    if "next line that you say" in asked:
+        number = asked.count("\n") % 97
+        known = re.search(r"wedding|zwinkel", asked)
+        return f"Number {number}: {known[0]}!" if known else f"It is {number} degrees today."
+    if '"plan"' in asked:
+        return json.dumps({"plan": day_plan(asked)})
+    return "A quiet day."

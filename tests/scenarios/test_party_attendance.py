@@ -29,7 +29,8 @@ def test_who_would_have_been_there_anyway_does_not_count() -> None:
     """With chance 0 of going because of the news, people do the same whether they know or not."""
     effect = attendance_effect([pair(seed, Midday, attend_chance=0.0) for seed in (1, 2)], Midday)
     assert effect.with_news == effect.without_news
-    assert (effect.estimate.low, effect.estimate.value, effect.estimate.high) == (0, 0, 0)
+    assert effect.estimate.value == 0
+    assert "nothing varies" in effect.estimate.warning
     assert (effect.people["because"] == 0).all()
 
 
@@ -111,10 +112,24 @@ def test_in_towns_in_which_plans_ignore_the_news_there_is_noise_and_no_effect() 
 
 def test_where_all_pairs_differ_by_the_same_number_the_people_say_how_sure_that_is() -> None:
     same = [(frozenset([1]), frozenset[int]())] * 3
-    assert effect_estimate(same).width == 0
+    assert "nothing varies" in effect_estimate(same).warning
     others = [(frozenset([who]), frozenset[int]()) for who in (1, 2, 3)]
     assert effect_estimate(others).value == 1
     assert effect_estimate(others).contains(0)
+
+
+def test_a_planted_effect_in_such_a_town_is_found() -> None:
+    effect = attendance_effect([pair(seed, Outings, pull=0.5) for seed in range(6)], Outings)
+    assert effect.estimate.low > 0
+
+
+@pytest.mark.audit
+def test_a_planted_effect_is_found_in_nine_of_ten_towns() -> None:
+    found = 0
+    for town in range(40):
+        pairs = [pair(1000 * town + seed, Outings, pull=0.5) for seed in range(8)]
+        found += attendance_effect(pairs, Outings).estimate.low > 0
+    assert found >= 36
 
 
 @pytest.mark.audit

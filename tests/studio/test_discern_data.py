@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +77,16 @@ def test_a_study_that_cannot_be_read_is_listed_with_the_reason(place: Workspace,
     made = Study.make(place, "broken", material)
     (made.folder / "pairs.jsonl").write_text("[]")
     assert any("this is not a JSON object" in card.problem for card in study_summaries(place))
+
+
+def test_a_rater_of_a_study_between_arms_sees_the_pairs_of_one_arm(tmp_path: Path) -> None:
+    place, material = studied(tmp_path)
+    crowd = tmp_path / "crowd.jsonl"
+    crowd.write_text((tmp_path / "real.jsonl").read_text().replace("human", "hired"))
+    study = Study.make(place, "between", replace(material, crowd=str(crowd), between=True))
+    assert {pair.arm for pair in study.pairs} == {"full", "crowd"}
+    first = DiscernSession(study, "Ann")
+    first.answer("first")
+    (arm,) = {pair.arm for pair in first.pairs}
+    assert {pair.arm for pair in DiscernSession(study, "Bo").pairs} == {"full", "crowd"} - {arm}
+    assert {pair.arm for pair in DiscernSession(study, "Ann").pairs} == {arm}

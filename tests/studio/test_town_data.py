@@ -227,8 +227,8 @@ def test_a_town_is_kept_while_its_run_goes_on(tmp_path: Path) -> None:
 
 
 def test_people_who_left_are_nowhere_on_the_map(tmp_path: Path) -> None:
-    party = Party(residents=8, days=1, embedder="hashing", plans=False, remembers=False, talk_by="rumour")
-    whole = simulate(party, model="scripted:uniform", seed=3, workspace=tmp_path)
+    party = Party(residents=8, days=1)
+    whole = simulate(party, decider="rule", seed=3, workspace=tmp_path)
     first = whole.people(0).ids[0]
     fork = whole.fork(at=40, interventions=[RemovePeople(at=40, to=Selection(ids=[first]))])
     town = TownRun(fork)

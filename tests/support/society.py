@@ -13,14 +13,33 @@ import polars as pl
 from populace import People, Run, Scenario, simulate
 from populace.models import Request, Scripted
 
-NEWS = "Number {number}: there is a party at Kettle & Crumb on 14 February at 17:00, do come!"
-WEATHER = "It is {number} degrees, which is cold for February."
+NEWS = "There is a party at Kettle & Crumb on 14 February at 17:00, do come!"
+OPENINGS = (
+    "Good to see you, I hoped that we would meet.",
+    "My hands are still cold from the ferry this morning.",
+    "Did you hear the geese last night?",
+    "What a queue at the post office again.",
+    "Your coat suits you, is it new?",
+    "I nearly forgot my keys twice today.",
+    "They are mending the bridge at last.",
+    "Somebody left a red bicycle by the well.",
+)
+CLOSINGS = (
+    "Now tell me how your sister is doing.",
+    "I have to find some string before noon.",
+    "The baker thinks that it will snow on Monday.",
+    "Bring a scarf if you go down to the water.",
+    "Let us sit down for a moment, shall we?",
+    "Nobody has fed the cat behind the mill.",
+    "Old Marten would have laughed about that.",
+    "It smells of smoke and apples here.",
+)
 
 
 def day_plan(asked: str) -> list[dict[str, str]]:
     """A valid plan from now to bedtime: work, lunch, work, something at a place that one knows, home."""
     now, bedtime = re.search(r"from now, (\d\d:\d\d), until you go to bed at (\d\d:\d\d)", asked).groups()  # type: ignore[union-attr]
-    places = re.search(r"Places that you know: (.*)\.", asked)[1].split(", ")  # type: ignore[index]
+    places = re.search(r"Places that you know: (.*)\.\n", asked)[1].split("; ")  # type: ignore[index]
     lunch = "Kettle & Crumb" if "Kettle & Crumb" in places else places[-1]
     work = "work" if "work" in places else "home"
     rows = [
@@ -30,8 +49,9 @@ def day_plan(asked: str) -> list[dict[str, str]]:
         ("17:00", lunch, "eat"),
         ("20:00", "home", "read"),
     ]
+    first = "have breakfast" if now < "10:00" else "rest"
     late = [row for row in rows if row[0] > now and (row[0] < bedtime or bedtime < "05:00")]
-    return [{"at": at, "where": where, "doing": doing} for at, where, doing in [(now, "home", "have breakfast"), *late]]
+    return [{"at": at, "where": where, "doing": doing} for at, where, doing in [(now, "home", first), *late]]
 
 
 def chance(request: Request, salt: str = "") -> float:
@@ -44,18 +64,22 @@ def resident(passes: float = 0.5, *, invents: bool = False, talks: float = 0.5) 
     """A resident who passes on recalled news with a chance."""
 
     def reply(request: Request) -> dict[str, float] | str:
+        if request.options and set(request.options) == set(map(str, range(1, 11))):
+            asked = next(text for role, text in request.messages if role == "user")
+            return {"8" if "party" in asked else str(2 + int(3 * chance(request, "rating"))): 1.0}
         if set(request.options) == {"answer", "end it"}:
             return {"answer": 0.7, "end it": 0.3}
         if set(request.options) == {"yes", "no"}:
             return {"yes": talks, "no": 1 - talks}
         if request.options:
             return {option: 1 / len(request.options) for option in request.options}
-        asked = request.messages[-1][1]
+        asked = next(text for role, text in request.messages if role == "user")
         if "next line that you say" in asked:
             known = "party" in asked.split("The conversation so far")[0].lower()
             says = invents or (known and chance(request) < passes)
-            number = int(1e6 * chance(request, "number"))
-            return NEWS.format(number=number) if says else WEATHER.format(number=number)
+            opening = OPENINGS[int(chance(request, "opening") * len(OPENINGS))]
+            closing = CLOSINGS[int(chance(request, "closing") * len(CLOSINGS))]
+            return f"{opening} {NEWS} {closing}" if says else f"{opening} {closing}"
         if '"plan"' in asked:
             return json.dumps({"plan": day_plan(asked)})
         if '"questions"' in asked:

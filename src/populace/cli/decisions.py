@@ -1,5 +1,6 @@
 """Commands about single decisions: why one came about, the same one asked again, and interviews."""
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -11,10 +12,12 @@ from populace import questions
 from populace.base.errors import UsageError
 from populace.base.foreign import for_line, for_terminal
 from populace.base.formatting import percent, plural
+from populace.cli.desk import LineReader
 from populace.cli.options import command, model_option, recorded_model, run_argument
-from populace.cli.output import bold, dim, facts, out, report_json, row_table, show_changes, table
+from populace.cli.output import bold, dim, err, facts, out, report_json, row_table, show_changes, table
 from populace.cli.progress import fetch_missing_models
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision
+from populace.engine.interviews import Interview, InterviewTurn
 from populace.engine.run import Run
 from populace.runs.decision import Decision
 from populace.runs.decision_details import SCORES, UNRECORDED, memories_note, recalled_memories
@@ -143,19 +146,41 @@ def _show_repeated(run: RunReader, result: RepeatedDecision) -> None:
     facts([("answer", answer), ("calls", f"{result.calls} new, {result.reused} reused")])
 
 
-@command("interview", workspace="existing", code="needed")
+@command("interview", code="needed")
 @run_argument(kind=Run)
-@click.argument("question")
+@click.argument("question", required=False)
 @click.option("--person", "people", multiple=True, metavar="NAME|ID", help="Whom to ask; everybody by default.")
-@click.option("--step", "at", type=click.IntRange(min=0), help="As of which step; the last by default.")
+@click.option("--step", "--at", "at", type=click.IntRange(min=0), help="As of which step; the last by default.")
 @click.option("--options", metavar="A,B,…", help="Ask for one of these.")
 @click.option("--scale", metavar="LOW-HIGH", help="Ask for a point on a scale, such as 1-7.")
 @click.option("--number", is_flag=True, help="Ask for a number.")
 @click.option("--given", default="", help="What they are told before the question.")
+@click.option(
+    "--conversation",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="Ask in a conversation, in which the person knows the earlier turns. Without a question, a new one begins.",
+)
 @model_option(None)
 def interview_command(
-    run: Run, question: str, people: tuple[str, ...], at: int | None, given: str, model: str | None, **form_options: Any
+    run: Run,
+    question: str | None,
+    people: tuple[str, ...],
+    at: int | None,
+    given: str,
+    conversation: int | None,
+    model: str | None,
+    **form_options: Any,
 ) -> None:
+    if question is None or conversation is not None:
+        if given or any(form_options.values()):
+            raise UsageError("a conversation is in plain words, without --given, --options, --scale or --number.")
+        if len(people) != 1:
+            raise UsageError("a conversation is with one person.", "Name them: --person NAME.")
+        fetch_missing_models(recorded_model(run, model))
+        with run.at(at).conversation(people[0], model=model, number=conversation) as talk:
+            _converse(run, talk, question)
+        return
     form = _question(question, **form_options)
     fetch_missing_models(recorded_model(run, model))
     answers = run.at(at).interview(form, people=list(people) or None, given=given, model=model)
@@ -164,6 +189,30 @@ def interview_command(
     report_json({"run": run.name, "question": form.describe(), "answers": rows})
     out.print_line(bold(run.name), f", on the side, as of step {(run.steps[-1] if at is None else at)}: {question}")
     table(rows.select(pl.col("^name$"), "id", "value", "status"), limit=60)
+
+
+def _converse(run: Run, talk: Interview, question: str | None) -> None:
+    """Put one question, or one for each line of standard input until it ends."""
+    if question is not None:
+        _show_turn(talk.ask(question))
+    else:
+        err.print_line(dim("One question in a line. Ctrl-D ends the conversation; nothing in the run changes."))
+        lines, before = LineReader(), len(talk.turns)
+        while True:
+            err.print("> ", end="")
+            line = lines.read_line()
+            if line is None:
+                break
+            if line.strip():
+                _show_turn(talk.ask(line))
+        err.print_line("")
+        err.print_line(dim(f"{plural(len(talk.turns) - before, 'turn')}, kept as conversation {talk.number}."))
+    turns = [asdict(turn) for turn in talk.turns]
+    report_json({"run": run.name, "conversation": talk.number, "person": talk.person, "turns": turns})
+
+
+def _show_turn(turn: InterviewTurn) -> None:
+    out.print_line(turn.answer if turn.answer is not None else dim(f"no answer ({turn.status})"))
 
 
 def _question(text: str, options: str | None, scale: str | None, number: bool) -> questions.Question:

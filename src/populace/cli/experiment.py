@@ -47,6 +47,7 @@ _FEW_ARMS = 12
 )
 @click.option("--retry", is_flag=True, help="Run failed runs again.")
 @click.option("--check/--no-check", default=True, help="First check whether any arms ask exactly the same questions.")
+@click.option("--freeze", is_flag=True, help="Record the analysis plan, its hash and the time, and run nothing.")
 @click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
 def experiment_command(
     file: str | None,
@@ -58,6 +59,7 @@ def experiment_command(
     retry: bool,
     check: bool,
     dry_run: bool,
+    freeze: bool,
     runs_of: str | None,
 ) -> int:
     place = current_workspace()
@@ -83,6 +85,11 @@ def experiment_command(
         _show_design(experiment, arms, design)
     if dry_run:
         report_json(design)
+        return 0
+    if freeze:
+        frozen = experiment.freeze(workspace=place.folder)
+        report_json({"hash": frozen.hash, "frozen": frozen.frozen, "runs": frozen.runs})
+        out.print_line("  ", dim("plan"), f"  {frozen.hash}, frozen {frozen.when}")
         return 0
     fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
     again = command_line("experiment", file, *(["--model", model] if model else []))
@@ -183,6 +190,7 @@ def results_document(results: Results) -> dict[str, Any]:
         "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
         "analyses": results.analyses(),
         "validity": validity(results).table(),
+        "plans": [plan.model_dump(mode="json") for plan in results.folder.manifest.plans],
     }
 
 
@@ -213,6 +221,9 @@ def show_results(results: Results, command: str) -> None:
         out.print_line()
         empty = [name for name in ("note", "p") if not found[name].count()]
         table(found.drop(empty), f"{analysis.name}, 95 % intervals")
+    plan = results.analysis_plan
+    if plan is not None:
+        out.print_line("\n  ", dim("analysis plan"), f"  {plan.hash}, frozen {plan.when}")
     card = validity(results)
     for text in result_caveats(results):
         if text not in card.warnings:
@@ -247,6 +258,8 @@ def _show_outcome(results: Results, name: str) -> None:
             out.print_line()
             together = [] if effects.height > 1 else ["low_all", "high_all"]
             hidden = ["seeds", "mean", "baseline_mean", "standardised", "standardised_as", "method", "warning", "looks"]
+            if results.analysis_plan is None:
+                hidden.append("planned")
             columns = effects.drop(*hidden, *together, *([] if lost else _BOUNDS))
             texts = {column: [p_text(p) for p in effects[column]] for column in ("p", "p_adjusted")}
             table(

@@ -10,7 +10,7 @@ from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.base.formatting import plural
 from populace.cli.experiment import ExperimentDisplay, print_validity
 from populace.cli.options import COUNT, command, current_workspace, option, recorded_model, run_argument
-from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, yellow
+from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn, yellow
 from populace.cli.progress import fetch_missing_models
 from populace.cli.running import resumable_run
 from populace.engine.replay import scenario_class
@@ -154,7 +154,8 @@ def attendance_command(run: RunReader, seeds: int | None, event: str | None) -> 
     effect = attendance_effect(attendance_pairs(run), scenario, event=event)
     estimate = effect.estimate
     document = {name: getattr(effect, name) for name in ("event", "place", "people")} | {"pairs": effect.table()}
-    report_json(document | {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "level", "method")})
+    numbers = {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "level", "method")}
+    report_json(document | numbers, [estimate.warning] if estimate.warning else [])
     out.print_line(bold(effect.event), f"  at {effect.place}, without the host")
     table(effect.table(), "How many were there")
     out.print_line()
@@ -162,6 +163,8 @@ def attendance_command(run: RunReader, seeds: int | None, event: str | None) -> 
     out.print_line()
     out.print_line("More people because of the news: ", bold(str(estimate)))
     out.print_line("  ", dim(f"mean difference with its 95 % interval over seeds, {estimate.method}"))
+    if estimate.warning:
+        warn(estimate.warning)
 
 
 @command("structure")

@@ -26,6 +26,7 @@ from populace.base.errors import (
     UsageError,
 )
 from populace.base.foreign import for_shell
+from populace.base.formatting import compact_json
 from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import DeskReplies, InquiryResult, RecordedStep, decide, rejected_prompts, replay
@@ -44,8 +45,8 @@ from populace.engine.scenario_code import (
 )
 from populace.engine.scopes import Driver, Scope, call_and_wait
 from populace.engine.session import Session
-from populace.engine.stage import Stage
-from populace.journal import Intervention, Journal, Record, Regime, Stop, StopKind
+from populace.engine.stage import Event, Stage
+from populace.journal import NOBODY_SELECTED, Intervention, Journal, Record, Regime, Stop, StopKind
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Answers
@@ -231,7 +232,11 @@ class Simulation:
             intervention.end(self._stage, step)
             if intervention.at == step:
                 path = f"{step}/intervention/{self.interventions.index(intervention)}"
-                intervention.apply(self._stage, stream(self._stage.settings.seed, path))
+                seed = self._stage.settings.seed
+                if intervention.selects_nobody(self._stage.people, stream(seed, path)):
+                    data = compact_json({"intervention": intervention.describe()})
+                    self._stage.events.append(Event(None, NOBODY_SELECTED, data))
+                intervention.apply(self._stage, stream(seed, path))
 
     async def _answer(self, inquiries: list[Inquiry]) -> list[Answers]:
         """Answer the open questions of a wave together."""

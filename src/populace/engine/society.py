@@ -5,22 +5,19 @@ Nothing that is done here may change the run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from populace.broker import CallSettings
 from populace.engine.ask_again import DecisionChanges, RepeatedDecision, ask_again
-from populace.engine.ask_arguments import check_question
+from populace.engine.interviews import Interview, ask_on_the_side, people_interviewed, record_interview
 from populace.engine.replay import replay_to
 from populace.engine.session import Session
 from populace.engine.workspace import Workspace
-from populace.journal import Journal, append_line, now
-from populace.journal.segments import writing
+from populace.journal import Journal
 from populace.models import Model
 from populace.people import Id, People
 from populace.prompting import Inquiry, Situation
-from populace.prompting.memories import with_memories
 from populace.questions import Answers, Question
 
 if TYPE_CHECKING:
@@ -88,26 +85,29 @@ class Society:
         run, regime = self.run, self.run.manifest.regime_at(self.step)
         spec = regime.model if model is None else model if isinstance(model, str) else model.spec
         path = f"interview/{self.step}/{len(run.interviews()) if isinstance(run.record, Journal) else 0}"
-        session = self._session(model, calls)
+        session = self.session(model, calls)
 
         async def ask() -> Answers:
             simulation = await replay_to(run, self.step, session)
-            everybody = simulation.scenario.people
-            some = everybody if people is None else everybody.take([everybody.person(who).id for who in people])
-            mind, seed, temperature = simulation.scenario.mind, regime.seed, regime.temperature
-            check_question(question, given)
-            parameters = simulation.scenario.parameter_fields(mind, some, question, given, fields)
-            situation = Situation.from_fields(question, given, {**fields, **parameters}, some.ids)
-            if mind.memory is not None:
-                now = simulation.scenario.seconds
-                situation = with_memories(situation, mind, some, about=about, now=now, purpose="interview", kinds=kinds)
-            inquiry = Inquiry(path, some, mind, situation, seed, temperature, spec, purpose="interview")
-            return (await session.decide(inquiry)).answers
+            some = people_interviewed(run, self.step, simulation.scenario.people, people)
+            mind, situation = simulation.scenario.mind, Situation.from_fields(question, "", {}, some.ids)
+            inquiry = Inquiry(path, some, mind, situation, regime.seed, regime.temperature, spec, purpose="interview")
+            return await ask_on_the_side(simulation, session, inquiry, given, fields, about=about, kinds=kinds)
 
         answers = session.finish(ask())
-        if isinstance(run.record, Journal):
-            self._record_interview(question, given, spec, answers)
+        record_interview(run, self.step, question, given, spec, answers)
         return answers
+
+    def conversation(
+        self,
+        person: Id,
+        *,
+        model: str | Model | None = None,
+        calls: CallSettings | None = None,
+        number: int | None = None,
+    ) -> Interview:
+        """A conversation of several turns with one person; see `Interview`."""
+        return Interview(self, person, model=model, calls=calls, number=number)
 
     def ask_again(
         self,
@@ -133,28 +133,15 @@ class Society:
             >>> repeated.recorded.value, repeated.repeated.value
             ('blue', 'green')
         """
-        session = self._session(changes.model if changes else None, calls)
+        session = self.session(changes.model if changes else None, calls)
         return session.finish(ask_again(self.run, session, step=self.step, person=person, path=path, changes=changes))
 
     def fork(self, **settings: Any) -> Run:
         """A new run that shares everything up to this step and differs from the next step on; see `Run.fork`."""
         return self.run.fork(self.step + 1, **settings)
 
-    def _session(self, model: str | Model | None, calls: CallSettings | None) -> Session:
+    def session(self, model: str | Model | None = None, calls: CallSettings | None = None) -> Session:
+        """Access to models for what is asked outside of the run; replies are kept in the store of its workspace."""
         record = self.run.record
         store = Workspace.of(record).store() if isinstance(record, Journal) else None
         return Session(store, calls=calls, model=model, run=record)
-
-    def _record_interview(self, question: Question, given: str, model: str, answers: Answers) -> None:
-        rows = answers.frame.to_dicts()
-        entry = {
-            "step": self.step,
-            "question": question.describe(),
-            "given": given,
-            "model": model,
-            "held": now(),
-            "answers": [{"person": row["id"], "value": row["value"], "status": row["status"]} for row in rows],
-        }
-        path = self.run.folder / "interviews.jsonl"
-        with writing(path):
-            append_line(path, json.dumps(entry, ensure_ascii=False))

@@ -1,11 +1,13 @@
 """Experiments: designs, arms and seeds; effects with intervals; validity cards and reports."""
 
 from populace.experiments.analyses import Analysis
+from populace.experiments.analysis_plan import AnalysisPlan, Exclusion, FrozenPlan, PlannedContrast
 from populace.experiments.arms import Arm
 from populace.experiments.calibration import Calibration, calibrate
 from populace.experiments.designs import Design
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
+from populace.experiments.export import export_results
 from populace.experiments.outcomes import Outcome
 from populace.experiments.plan import ExperimentPlan, StoppingRule
 from populace.experiments.plan_file import shipped_experiments
@@ -18,14 +20,18 @@ from populace.experiments.validation import Check, ValidityCard, validity
 
 __all__ = [
     "Analysis",
+    "AnalysisPlan",
     "Arm",
     "Calibration",
     "Check",
     "Design",
+    "Exclusion",
     "Experiment",
     "ExperimentObserver",
     "ExperimentPlan",
+    "FrozenPlan",
     "Outcome",
+    "PlannedContrast",
     "Report",
     "Results",
     "Robustness",
@@ -37,6 +43,7 @@ __all__ = [
     "calibrate",
     "check_robustness",
     "design_structure",
+    "export_results",
     "report",
     "shipped_experiments",
     "structure_or_data",

@@ -1,6 +1,6 @@
 """What a person brings to a question: who they are, and what they remember, conclude, plan and say."""
 
-from populace.base.outcomes import Outcome
+from populace.base.action_outcomes import ActionOutcome
 from populace.minds.action_kinds import ActionWorld, Actor, Acts, ActStatus, Among, BaseAction, Wait
 from populace.minds.actions import Actions
 from populace.minds.agenda import Action, Agenda
@@ -33,6 +33,7 @@ __all__ = [
     "RETRIEVALS",
     "ActStatus",
     "Action",
+    "ActionOutcome",
     "ActionWorld",
     "Actions",
     "Actor",
@@ -53,7 +54,6 @@ __all__ = [
     "MemoryStream",
     "Mind",
     "Move",
-    "Outcome",
     "Planning",
     "PlanningPart",
     "Post",

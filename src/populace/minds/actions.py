@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.action_outcomes import ActionOutcome
 from populace.base.errors import ActionRefusedError, ParameterError, WorldError
-from populace.base.outcomes import Outcome
 from populace.minds.action_kinds import ActionWorld, Actor, Acts, BaseAction, Wait, offered_arguments
 from populace.minds.action_questions import ActionDraft, ActionQuestions
 from populace.people import Id, People
@@ -132,16 +132,16 @@ class Actions:
                 await memory.remember(actor, owners, texts, kind=kind, now=actor.seconds)
         return acts
 
-    def _perform(self, action: BaseAction, who: Id) -> Outcome:
+    def _perform(self, action: BaseAction, who: Id) -> ActionOutcome:
         if isinstance(action, Wait):
-            return Outcome()
+            return ActionOutcome()
         arguments = {name: getattr(action, name) for name in type(action).model_fields}
         result = getattr(self.world, action.method())(who, **arguments)
         if result is None or isinstance(result, str):
-            return Outcome(result or "")
-        if not isinstance(result, Outcome):
+            return ActionOutcome(result or "")
+        if not isinstance(result, ActionOutcome):
             raise WorldError(
                 f"{type(self.world).__name__}.{action.method()} returned {type(result).__name__}.",
-                "Return a text, an Outcome, or nothing.",
+                "Return a text, an ActionOutcome, or nothing.",
             )
         return result

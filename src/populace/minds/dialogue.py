@@ -4,7 +4,7 @@ A conversation is a transcript that the speaker continues with one line. Whether
 with two options, so that a model that gives log-probabilities is asked for no text to end a conversation.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,8 +109,9 @@ class Dialogue(DialoguePart):
     ) -> list[_Turn]:
         turns = []
         for place in going:
-            there = [person for person in groups[place] if present(person.id)]
-            if len(there) < len(groups[place]):
+            staying = [person for person in groups[place] if person.id not in talks[place].left]
+            there = [person for person in staying if present(person.id)]
+            if len(there) < len(staying):
                 talks[place].ended = "gone"
             speaker = self.turns(there, talks[place].lines) if len(there) > 1 else None
             if speaker is not None:
@@ -125,7 +126,10 @@ class Dialogue(DialoguePart):
         given: str,
         fields: Mapping[str, Mapping[Id, Any]],
     ) -> list[_Turn]:
-        """The turns of those who go on; everybody speaks once before somebody may end a conversation."""
+        """The turns of those who go on; everybody speaks once before somebody may end a conversation.
+
+        Of three or more the one who has said everything leaves, and the others go on.
+        """
         free = [turn for turn in turns if len(talks[turn.place].lines) >= len(talks[turn.place].people)]
         if not free:
             return turns
@@ -137,10 +141,18 @@ class Dialogue(DialoguePart):
             about=None,
             **self._fields(free, talks, fields),
         )
-        ending = {turn.place for turn, value in zip(free, answers.values, strict=True) if value == ANSWERS[1]}
-        for place in ending:
-            talks[place].ended = "left"
-        return [turn for turn in turns if turn.place not in ending]
+        ending = {turn.place: turn for turn, value in zip(free, answers.values, strict=True) if value == ANSWERS[1]}
+        going = [turn for turn in turns if turn.place not in ending]
+        remaining = []
+        for place, turn in ending.items():
+            talks[place].left.add(turn.speaker.id)
+            there = [person for person in turn.present if person.id != turn.speaker.id]
+            speaker = self.turns(there, talks[place].lines) if len(there) > 1 else None
+            if speaker is None:
+                talks[place].ended = "left"
+            else:
+                remaining.append(_Turn(place, speaker, there))
+        return [*going, *(await self._who_answer(asker, remaining, talks, given, fields) if remaining else [])]
 
     async def _utterances(
         self,
@@ -179,27 +191,35 @@ class Dialogue(DialoguePart):
     async def _remember(
         self, asker: Asker, groups: Sequence[Sequence[Person]], talks: Sequence[Talk], memory: MemoryPart, now: int
     ) -> None:
-        """Let everybody remember what they said and what they were told; a conversation is rated once."""
+        """Let everybody remember what they were told, and what they said after it; a conversation is rated once."""
+        hearings: dict[tuple[int, Id], list[tuple[int, int]]] = defaultdict(list)
         for kind in ("hearing", "speech"):
             ids: list[Id] = []
             texts: list[str] = []
             rated_as: list[str] = []
-            of_talk: list[Talk] = []
-            for group, talk in zip(groups, talks, strict=True):
+            evidence: list[list[int]] = []
+            places: list[tuple[int, int]] = []
+            for place, (group, talk) in enumerate(zip(groups, talks, strict=True)):
                 whole = _transcript(talk.lines)
-                for line in talk.lines:
+                for number, line in enumerate(talk.lines):
                     for person in group:
+                        if (person.id == line.speaker) != (kind == "speech"):
+                            continue
                         others = " and ".join(str(other.name) for other in group if other.id != person.id)
-                        if (person.id == line.speaker) == (kind == "speech"):
-                            ids.append(person.id)
-                            mine = f'You told {others}: "{line.text}"'
-                            texts.append(mine if kind == "speech" else f'{line.name} told you: "{line.text}"')
-                            rated_as.append(whole)
-                            of_talk.append(talk)
-            if ids:
-                stored = await memory.remember(asker, ids, texts, kind=kind, now=now, rated_as=rated_as)
-                for talk, rated in zip(of_talk, memory.importance_of(stored.tolist()), strict=True):
-                    talk.importance = float(np.nan_to_num(rated))
+                        own = f'You told {others}: "{line.text}"'
+                        ids.append(person.id)
+                        texts.append(own if kind == "speech" else f'{line.name} told you: "{line.text}"')
+                        rated_as.append(whole)
+                        evidence.append([memory_id for at, memory_id in hearings[place, person.id] if at < number])
+                        places.append((place, number))
+            if not ids:
+                continue
+            stored = await memory.remember(asker, ids, texts, kind=kind, now=now, evidence=evidence, rated_as=rated_as)
+            numbers = stored.tolist()
+            rated = np.nan_to_num(memory.importance_of(numbers)).tolist()
+            for who, (place, number), memory_id, importance in zip(ids, places, numbers, rated, strict=True):
+                hearings[place, who].append((number, memory_id))
+                talks[place].importance = importance
 
 
 def _transcript(lines: Sequence[Line]) -> str:

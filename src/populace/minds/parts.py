@@ -192,12 +192,14 @@ class Talk:
         ended: Why it ended: `left` when somebody ended it, `limit` at the most utterances, `gone` when a partner was
             no longer there, `invalid` when an utterance was invalid.
         importance: How much it matters, as a memory was rated; 0 where nothing is known of it.
+        left: The ids of the people who ended their part in it.
     """
 
     people: tuple[Id, ...]
     lines: list[Line] = field(default_factory=list)
     ended: str = "limit"
     importance: float = 0.0
+    left: set[Id] = field(default_factory=set)
 
 
 class DialoguePart(Protocol):

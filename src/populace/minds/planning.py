@@ -138,7 +138,8 @@ Action(start=32400, end=43200, where='café', doing='working')]
                 purpose="planning: day" + (" again" if attempt else ""),
                 about=about,
                 bedtime=[time_of_day(until[who]) for who in ids],
-                places=[", ".join(self._known(who, known)) for who in ids],
+                places=["; ".join(self._known(who, known)) for who in ids],
+                things=[self._strokes_in_words(until[who] - now) for who in ids],
                 **here,
             )
             for who, value in zip(ids, answers.values, strict=True):
@@ -158,17 +159,25 @@ Action(start=32400, end=43200, where='café', doing='working')]
         return self.places if known is None else [place for place in self.places if place in known[who]]
 
     def _question(self, now: int) -> Form:
-        few, many = self.strokes
         begin = time_of_day(now)
         return Form(
-            f"Plan your day from now, {begin}, until you go to bed at {{bedtime}}. Give {few} to {many} things in "
-            f"order: the first begins at {begin}, and each lasts until the next begins. Say what you yourself would "
-            "do, and where. Places that you know: {places}.",
+            f"Plan your day from now, {begin}, until you go to bed at {{bedtime}}. Give {{things}} in order: the first "
+            f"begins at {begin}, and each lasts until the next begins. Say what you yourself would do, and where. "
+            "Places that you know: {places}.",
             model=self._day,
             shape=f'{{"plan": [{{"at": "{begin}", "where": "<place>", {_ACTIVITY}}}, '
             f'{{"at": "<HH:MM>", "where": "<place>", {_ACTIVITY}}}, …]}}',
-            room=56 * many,
+            room=56 * self.strokes[1],
         )
+
+    def _fewest(self, time: int) -> int:
+        """The fewest strokes of a plan for so many seconds."""
+        return min(self.strokes[0], max(1, time // (3 * HOUR)))
+
+    def _strokes_in_words(self, time: int) -> str:
+        few = self._fewest(time)
+        many = min(self.strokes[1], max(few + 1, time // HOUR))
+        return f"{few} to {many} things"
 
     def to_actions(
         self, plan_rows: Sequence[tuple[str, str, str]], *, now: int, until: int, places: Sequence[str] | None = None
@@ -221,8 +230,7 @@ Action(start=32400, end=43200, where='café', doing='working')]
             return "begins late"
         if any(action.end - action.start > self.longest for action in actions):
             return "hole"
-        needed = min(self.strokes[0], max(1, (until - now) // (3 * HOUR)))
-        return "too few" if len(actions) < needed else None
+        return "too few" if len(actions) < self._fewest(until - now) else None
 
     async def refine(
         self,

@@ -281,7 +281,7 @@ def _questions(run: RunReader, decisions: pl.DataFrame) -> pl.Series:
 def interviews_with(run: RunReader, who: Id) -> list[dict[str, Any]]:
     """The side interviews with a person, in order."""
     return [
-        {name: entry.get(name) for name in ("step", "given", "model", "held")}
+        {name: entry.get(name) for name in ("step", "given", "model", "held", "conversation")}
         | {"question": entry["question"]["text"], "value": answer["value"], "status": answer["status"]}
         for entry in run.interviews()
         for answer in entry["answers"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from populace.base.formatting import percent, plural
+from populace.journal import NOBODY_SELECTED
 from populace.models import ModelTraits, model_traits
 from populace.questions import STATUSES, VALID
 from populace.runs.reader import RunReader
@@ -70,15 +71,23 @@ def result_counts(run: RunReader) -> dict[str, int]:
 
     The number of answers that were `scored`, had `low_mass` or were `sampled`. Where they are not 0, also the number of
     answers that are missing because the model `rejected` the prompt, of answers by a `human` at a desk and of those
-    that stayed `human_unanswered`, of calls whose tokens are `estimated`, and of runs that are `recording_failures`.
+    that stayed `human_unanswered`, of calls whose tokens are `estimated`, of interventions with `nobody_selected`, and
+    of runs that are `recording_failures`.
     """
     counts = {name: run.count(name) for name in ("scored", "low_mass", "sampled")}
     others = {
         **{name: run.count(name) for name in ("rejected", "human", "human_unanswered")},
         "estimated": run.usage().estimated,
+        "nobody_selected": _interventions_on_nobody(run),
         "recording_failures": int(any(regime.on_failure == "record" for regime in run.manifest.regimes)),
     }
     return counts | {name: count for name, count in others.items() if count}
+
+
+def _interventions_on_nobody(run: RunReader) -> int:
+    if not run.manifest.interventions:
+        return 0
+    return int((run.events["kind"] == NOBODY_SELECTED).sum())
 
 
 def basis_caveats(basis: ResultBasis) -> list[Caveat]:
@@ -127,6 +136,9 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
     if missing > 0 and "model" in basis.deciders:
         text = f"{missing:,} answers are missing because the service of the model failed; people did not choose that."
         yield Caveat("service-failures", text, "defect")
+    if basis.counts["nobody_selected"]:
+        text = plural(basis.counts["nobody_selected"], "intervention acted on nobody", "interventions acted on nobody")
+        yield Caveat("nobody-selected", f"{text}: no person met the conditions at that step.", "defect")
     if any(model_traits(model, ModelTraits()).artifact is not None for model in basis.models):
         text = (
             "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona, "

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from populace.base.action_outcomes import ActionOutcome
 from populace.base.errors import ActionRefusedError, UnknownNameError, WorldError
-from populace.base.outcomes import Outcome
 from populace.people import Id, People
 
 _MOST = 20
@@ -129,41 +129,41 @@ class Surroundings:
             things.setdefault(owner, []).append(thing)
         return [[thing for holder in each for thing in things.get(holder, [])][:_MOST] for each in holders]
 
-    def speak(self, who: Id, to: str, text: str) -> Outcome:
+    def speak(self, who: Id, to: str, text: str) -> ActionOutcome:
         """Say something to somebody who is here."""
         other, name = self._present(who, to), self._names[who]
-        return Outcome(f'You told {to}: "{text}"', "speech", [(other, "hearing", f'{name} told you: "{text}"')])
+        return ActionOutcome(f'You told {to}: "{text}"', "speech", [(other, "hearing", f'{name} told you: "{text}"')])
 
-    def move(self, who: Id, to: str) -> Outcome:
+    def move(self, who: Id, to: str) -> ActionOutcome:
         """Go to a place that can be reached from here."""
         if to not in self.ways[self._at[who]]:
             raise ActionRefusedError(f"{to} cannot be reached from {self._at[who]}.")
         self._at[who] = to
-        return Outcome(f"You went to {to}.")
+        return ActionOutcome(f"You went to {to}.")
 
-    def use(self, who: Id, thing: str, so_that_it_is: str) -> Outcome:
+    def use(self, who: Id, thing: str, so_that_it_is: str) -> ActionOutcome:
         """Change the state of a thing that is here or carried; those who are here see it."""
         if self._owner.get(thing) not in (self._at[who], self._names[who]):
             raise ActionRefusedError(f"the {thing} is not here.")
         self.states[thing] = so_that_it_is
         seen = f"{self._names[who]} used the {thing}, which is now {so_that_it_is}."
         others = [(other, "observation", seen) for other in self._here(who)]
-        return Outcome(f"You used the {thing}, which is now {so_that_it_is}.", others=others)
+        return ActionOutcome(f"You used the {thing}, which is now {so_that_it_is}.", others=others)
 
-    def give(self, who: Id, to: str, thing: str) -> Outcome:
+    def give(self, who: Id, to: str, thing: str) -> ActionOutcome:
         """Give a thing that one carries to somebody who is here."""
         other = self._present(who, to)
         if self._owner.get(thing) != self._names[who]:
             raise ActionRefusedError(f"you do not have the {thing}.")
         self._owner[thing] = to
-        return Outcome(
+        return ActionOutcome(
             f"You gave {to} the {thing}.", others=[(other, "observation", f"{self._names[who]} gave you the {thing}.")]
         )
 
-    def post(self, who: Id, text: str) -> Outcome:
+    def post(self, who: Id, text: str) -> ActionOutcome:
         """Write on the board."""
         self.board.append((who, text))
-        return Outcome(f'You wrote on the board: "{text}"', "speech")
+        return ActionOutcome(f'You wrote on the board: "{text}"', "speech")
 
     def change_thing(self, thing: str, state: str) -> None:
         """Let a thing be in another state, as an intervention does."""

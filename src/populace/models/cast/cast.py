@@ -43,6 +43,10 @@ class Cast:
             return str(scene.expected.bounds.at(_centred(scene.chance("number"), scene.taste(_question(scene)))))
         if kind == "reasoning":
             return scene.pick(data("survey")["reasons"], "reason")
+        if town.is_conversation(scene):
+            return town.conversation_line(scene)
+        if "and what is between you?" in scene.user:
+            return town.relationship(scene)
         if community.is_community(scene):
             return community.post(scene)
         return _text(scene)
@@ -60,8 +64,12 @@ def _distribution(scene: Scene) -> Mapping[str, float]:
         return judgement
     if "Do you start a conversation with" in scene.user and set(options) == {"yes", "no"}:
         return town.starts_conversation(scene)
-    if "Do you change your plans for today" in scene.user and set(options) == {"yes", "no"}:
-        return town.changes_plans(scene)
+    if "Does it change what you do for the rest of the day?" in scene.user and set(options) == {"yes", "no"}:
+        return town.reacts(scene)
+    if set(options) == {"answer", "end it"}:
+        return town.goes_on(scene)
+    if scene.user.startswith("Something that happened to you:") and "10" in options:
+        return town.importance(scene)
     if debate.topic(scene) and "How far do you agree" in scene.user:
         return debate.position(scene)
     return _scale(scene) if all(re.fullmatch(r"-?\d+", option) for option in options) else _tastes(scene)
@@ -85,12 +93,12 @@ def _tastes(scene: Scene) -> Mapping[str, float]:
 def _object(scene: Scene) -> Any:
     schema = scene.expected.schema
     keys = set(schema.get("properties", {}))
-    if keys == {"say", "end"} and town.is_conversation(scene):
-        return town.conversation_line(scene)
     if keys == {"say", "stance"} and debate.topic(scene):
         return debate.contribution(scene)
     if keys == {"plan"} and "Stroke" in schema.get("$defs", {}):
         return {"plan": town.plan(scene, schema)}
+    if keys == {"actions"} and "_Finer" in schema.get("$defs", {}):
+        return {"actions": town.details(scene)}
     if keys == {"people"} and schema["properties"]["people"].get("items", {}).get("type") == "string":
         return {"people": community.personas(scene, _count_in(scene, "Describe"))}
     statements = len(re.findall(r"^\d+\. ", scene.user, re.MULTILINE))

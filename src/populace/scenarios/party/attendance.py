@@ -94,7 +94,8 @@ class AttendanceEffect:
     """How many more people came to an event because one person was told of it.
 
     The pairs of runs share a seed each. The interval is that of Student's t over the differences of the pairs. Where
-    all pairs differ by the same number, but not in the same people, the spread is taken from the people.
+    all pairs differ by the same number, but not in the same people, the spread is taken from the people; where they
+    differ in the same people, nothing varies, and there is no interval.
 
     Attributes:
         event: The name of the event.
@@ -192,15 +193,19 @@ def effect_estimate(pairs: Sequence[tuple[frozenset[Id], frozenset[Id]]]) -> Est
         >>> print(effect_estimate([(frozenset(a), frozenset(b)) for a, b in pairs]))
         1.7 [0.2, 3.1], n = 3
     """
-    estimate = difference([len(a) for a, _ in pairs], [len(b) for _, b in pairs], paired=True).estimate
-    if estimate.width > 0:
+    counts = [len(a) for a, _ in pairs], [len(b) for _, b in pairs]
+    # Counts of 0 and 1 only are no shares.
+    estimate = difference(*counts, paired=True, share=False).estimate
+    if math.isfinite(estimate.low):
         return estimate
     people = sorted({who for pair in pairs for ids in pair for who in ids}, key=str)
     gaps = np.array([[(who in a) - (who in b) for who in people] for a, b in pairs], dtype=float)
     n = len(pairs)
     spread = math.sqrt(gaps.var(axis=0, ddof=1).sum() / n) if people else 0.0
+    if not spread:
+        return estimate
     half = t_quantile(estimate.level, n - 1) * spread
-    return Estimate(estimate.value, estimate.value - half, estimate.value + half, n, estimate.level, "t over people", 0)
+    return Estimate(estimate.value, estimate.value - half, estimate.value + half, n, estimate.level, "t over people")
 
 
 def attendance_pairs(run: RunReader) -> list[tuple[RunReader, RunReader]]:

@@ -207,10 +207,11 @@ class Party(TownLife):
         return self.rule.willing(len(pairs), self.rng) if self.by_rule else await super().willing(pairs, now)
 
     async def talk(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[Talk]:
-        """By the rumour rule, people who know pass the news on with a chance."""
+        """By the rumour rule, people who know pass the news on with a chance, until the event is over."""
         if not self.by_rule:
             return await super().talk(pairs, now)
-        knows = {o.spoken(): functools.partial(_knows, self.diffusions[o.name]) for o in self.occasions}
+        current = [each for each in self.occasions if each.ends is None or now < each.ends]
+        knows = {each.spoken(): functools.partial(_knows, self.diffusions[each.name]) for each in current}
         return self.rule.talks(pairs, knows, self.names, self.rng)
 
     def record_talk(self, talk: Talk, now: int) -> None:

@@ -164,13 +164,7 @@ async def remember_deeds(life: "TownLife", ended: Sequence[tuple[Id, Action | No
     rated_as: list[str] = []
     place = life.presence.at(now).place
     for who, action in ended:
-        if (
-            action is None
-            or action.doing in (*words.FALLBACKS, words.SLEEPING)
-            or action.doing.startswith("talking with")
-        ):
-            continue
-        if action.end - action.start < TICK:
+        if action is None or not words.is_deed(action.doing) or action.end - action.start < TICK:
             continue
         ids.append(who)
         texts.append(words.deed(action, life.where(int(place[life.row[who]]), who)))
@@ -205,7 +199,7 @@ async def _refine(
         life,
         life.people.take(ids),
         [action for _, action in long],
-        given=f"{words.HERE}\n{words.STROKE}",
+        given=f"{words.AT}\n{words.STROKE}",
         level=level,  # type: ignore[arg-type]
         stroke=[f"{a.doing}, at {a.where}, until {time_of_day(a.end)}" for _, a in long],
         **life.situation(ids, now),

@@ -248,7 +248,11 @@ class TownLife(Scenario):
             events: What happened to each of them, in words.
             now: The simulated time.
         """
-        ids = [who for who in events if who in self.row and not self.asleep[self.row[who]]]
+        ids = [
+            who
+            for who in events
+            if who in self.row and not self.asleep[self.row[who]] and self.bedtime(who, now) - now >= HOUR // 2
+        ]
         if not ids or not self.reacts or self.mind.planning is None:
             return
         answers = await self.ask(

@@ -14,6 +14,7 @@ WHO = (
     "You are {name}, {age} years old, {occupation}. You live in the small town of {town}. You are {traits}. {backstory}"
 )
 HERE = "It is {time} on {date}. You are {where}, {doing}."
+AT = "It is {time} on {date}. You are {where}."
 ROUTINE = "On an ordinary day you do this: {routine}."
 MEETING = "{other} is here too, {others_doing}. {acquaintance}"
 TALKING = "It is {time} on {date}. You are {where}, talking with {partners}. {acquaintance}"
@@ -60,5 +61,6 @@ def deed(action: Action, where: str) -> str:
 
 def plan_text(actions: Sequence[Action], date: str) -> str:
     """What a person has planned, in one sentence."""
-    parts = [f"{time_of_day(action.start)} {action.doing} at {action.where}" for action in actions]
+    # A room of a building is called by its building.
+    parts = [f"{time_of_day(action.start)} {action.doing} at {action.where.partition(' > ')[0]}" for action in actions]
     return f"You planned for {date}: {', '.join(parts) or 'nothing in particular'}."

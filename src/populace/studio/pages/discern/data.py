@@ -76,12 +76,13 @@ class DiscernSession:
     def __init__(self, study: Study, rater: str) -> None:
         self.study, self.rater = study, rater
         self.ratings = study.ratings()
-        self._unrated = self.ratings.unrated(study.pairs, rater)
+        self.pairs = self.ratings.pairs_of_rater(study.pairs, rater) if study.between else study.pairs
+        self._unrated = self.ratings.unrated(self.pairs, rater)
 
     @property
     def done(self) -> int:
         """How many pairs are answered."""
-        return len(self.study.pairs) - len(self._unrated)
+        return len(self.pairs) - len(self._unrated)
 
     def task(self) -> Task | None:
         """The next pair, or None where all are answered."""
@@ -89,7 +90,7 @@ class DiscernSession:
             return None
         pair = self._unrated[0]
         first, second = pair.texts(self.rater)
-        return Task(self.done + 1, len(self.study.pairs), pair.real.community, pair.goal, first, second)
+        return Task(self.done + 1, len(self.pairs), pair.real.community, pair.goal, first, second)
 
     def answer(self, position: Position) -> None:
         """Record which one was taken for real, and go on; an answer given meanwhile in another window is kept."""
@@ -97,9 +98,9 @@ class DiscernSession:
             raise UsageError("every pair is answered already.")
         pair = self._unrated[0]
         self.ratings = self.study.ratings()
-        if pair.key in {each.key for each in self.ratings.unrated(self.study.pairs, self.rater)}:
+        if pair.key in {each.key for each in self.ratings.unrated(self.pairs, self.rater)}:
             self.ratings.add([pair.rating(self.rater, "person", position)])
-        self._unrated = self.ratings.unrated(self.study.pairs, self.rater)
+        self._unrated = self.ratings.unrated(self.pairs, self.rater)
 
     def results(self) -> DiscriminationResult:
         """Error rates beside the published ones, once this rater is done."""

@@ -11,6 +11,7 @@ from populace.base.errors import InterventionError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.journal import ChangeParameters, Regime, RunSettings, read_interventions
 from populace.people import People
+from populace.runs.biography import has_memories
 from populace.runs.reader import RunReader
 from populace.studio.pages.fork.selection import columns_of
 from populace.studio.widgets.form_values import command_options, format_value, input_error, input_errors
@@ -69,7 +70,7 @@ def fork_point(run: RunReader, at: int | None = None) -> ForkPoint:
 SETTINGS = tuple(
     replace(each, default=None, optional=True, required=False, help=f"{each.help.rstrip('.')}; as before by default.")
     for each in fields_of(RunSettings)
-    if each.name in ("seed", "temperature")
+    if each.name in ("seed", "temperature", "play")
 )
 """The settings that a fork may have of its own."""
 
@@ -147,7 +148,7 @@ def check_changes(run: RunReader, fork: Fork, parameters: Sequence[Parameter]) -
     Raises:
         PopulaceError: A change that cannot be read, or that would fail when the fork runs.
     """
-    trial = _Trial(run.people(fork.at - 1), parameters, has_memory(run))
+    trial = _Trial(run.people(fork.at - 1), parameters, has_memories(run))
     sentences = []
     for number, change in enumerate(read_interventions([dict(change) for change in fork.changes])):
         if change.at < fork.at:
@@ -155,11 +156,6 @@ def check_changes(run: RunReader, fork: Fork, parameters: Sequence[Parameter]) -
         # Who a random share falls on is drawn anew in the fork; how many they are is the same.
         sentences.append(change.check(trial, stream(0, f"studio/{number}")))
     return sentences
-
-
-def has_memory(run: RunReader) -> bool:
-    """Whether the people of a run remember anything, as its first steps show."""
-    return any("tables/memories" in run.record.table_names(step) for step in run.steps[:200])
 
 
 @dataclass

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ActionOutcome:
     """What an action brought about.
 
     Attributes:
