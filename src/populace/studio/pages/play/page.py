@@ -93,7 +93,7 @@ class _PlayView:
                 prose(question.profile).classes("soft")
             if question.situation:
                 prose(question.situation)
-            prose(question.wording).classes("answer")
+            prose(question.wording).style("font-weight: 600")
             if question.problem:
                 test_id(ui.label(display_text(question.problem, 400)).props("role=alert"), "problem")
             draft = self.drafts.setdefault(key, {})
@@ -110,7 +110,9 @@ class _PlayView:
     def _text_form(self, waiting: OpenQuestion, draft: dict[str, str]) -> None:
         """The fields of a free answer; what is typed is kept until it is sent."""
         question = waiting.question
-        names = list(question.fields) or [("", question.instruction or "Your answer")]
+        if question.instruction:
+            prose(question.instruction).classes("soft")
+        names = list(question.fields) or [("", "Your answer")]
         for name, hint in names:
             label = display_text(f"{name}: {hint}" if name else hint, 300)
             element: Any = ui.input(label) if name else ui.textarea(label).props("autogrow")
