@@ -49,9 +49,7 @@ def joined_rows(
     return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
 
-def _one_query(
-    files: Mapping[int, str], where: Sequence[pl.Expr], columns: Sequence[str], whole: bool
-) -> pl.DataFrame:
+def _one_query(files: Mapping[int, str], where: Sequence[pl.Expr], columns: Sequence[str], whole: bool) -> pl.DataFrame:
     steps = {path: step for step, path in files.items()}
     scan = pl.scan_parquet(list(steps), include_file_paths=_FILE, glob=False, hive_partitioning=False)
     step = pl.col(_FILE).replace_strict(steps, return_dtype=pl.Int64).alias("step")
