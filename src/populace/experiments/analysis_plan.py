@@ -17,7 +17,7 @@ from populace.statistics import look_levels
 PlanStatus = Literal["planned", "added after data", "not planned", "no plan"]
 
 
-class PlannedContrast(pydantic.BaseModel):
+class PlanContrast(pydantic.BaseModel):
     """Comparisons that are planned on one outcome.
 
     Attributes:
@@ -27,7 +27,7 @@ class PlannedContrast(pydantic.BaseModel):
         baseline: The arm or level that it is compared with; the first by default.
 
     Example:
-        >>> PlannedContrast(outcome="share_blue", factor="initial_share").of is None
+        >>> PlanContrast(outcome="share_blue", factor="initial_share").of is None
         True
     """
 
@@ -72,7 +72,7 @@ class Exclusion(pydantic.BaseModel):
 
 
 def _read_contrasts(contrasts: Any) -> Any:
-    items = [contrasts] if isinstance(contrasts, (str, Mapping, PlannedContrast)) else contrasts
+    items = [contrasts] if isinstance(contrasts, (str, Mapping, PlanContrast)) else contrasts
     if not isinstance(items, list | tuple):
         raise ValueError("contrasts are a list, such as [{outcome: share_blue, factor: initial_share}]")
     return [{"outcome": each} if isinstance(each, str) else each for each in items]
@@ -97,9 +97,7 @@ class AnalysisPlan(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    contrasts: Annotated[list[PlannedContrast], pydantic.BeforeValidator(_read_contrasts)] = pydantic.Field(
-        min_length=1
-    )
+    contrasts: Annotated[list[PlanContrast], pydantic.BeforeValidator(_read_contrasts)] = pydantic.Field(min_length=1)
     alpha: Annotated[float, pydantic.Field(gt=0, lt=1)] = 0.05
     correction: Literal["holm", "bh", "bonferroni"] = "holm"
     method: Literal["t", "bootstrap", "bootstrap-t", "permutation"] = "t"
@@ -151,7 +149,7 @@ class AnalysisPlan(pydantic.BaseModel):
         )
 
 
-class FrozenPlan(pydantic.BaseModel):
+class PlanRecord(pydantic.BaseModel):
     """An analysis plan as it stands in the folder of an experiment.
 
     Attributes:
@@ -174,7 +172,7 @@ class FrozenPlan(pydantic.BaseModel):
 
 
 def plan_status(
-    plans: Sequence[FrozenPlan], outcome: str, factor: str | None, of: str, baseline: str, first: str
+    plans: Sequence[PlanRecord], outcome: str, factor: str | None, of: str, baseline: str, first: str
 ) -> PlanStatus:
     """Whether a comparison was planned before there were data, was added later, or never."""
     if not plans:

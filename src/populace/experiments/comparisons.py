@@ -11,7 +11,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import plural
-from populace.experiments.analysis_plan import FrozenPlan, plan_status
+from populace.experiments.analysis_plan import PlanRecord, plan_status
 from populace.experiments.folder import ExperimentManifest
 from populace.experiments.tables import BOUNDS, MissingValues, finite, sample_description, wide_table
 from populace.statistics import Effect, adjust, contrast, difference, marginal_weights
@@ -21,7 +21,7 @@ _EFFECT_COLUMNS += "standardised_as n paired looks".split()
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonSettings:
     """How arms or levels are compared.
 
     Attributes:
@@ -49,7 +49,7 @@ class Comparison:
         correction: str | None,
         method: str | None,
         level: float | None,
-    ) -> Comparison:
+    ) -> ComparisonSettings:
         """As asked for, else as planned, else by t at 95 %, corrected by Holm's method."""
         plan, looks = manifest.plan, manifest.counted_looks
         settings = None if plan is None else plan.plan
@@ -68,7 +68,7 @@ class Comparison:
 
 
 def effects_table(
-    runs: pl.DataFrame, outcome: str, order: Sequence[str], baseline: str, how: Comparison
+    runs: pl.DataFrame, outcome: str, order: Sequence[str], baseline: str, how: ComparisonSettings
 ) -> pl.DataFrame:
     """The difference of every other arm from the baseline.
 
@@ -90,7 +90,13 @@ def effects_table(
 
 
 def factor_effects_table(
-    runs: pl.DataFrame, outcome: str, factor: str, factors: Sequence[str], baseline: str, full: bool, how: Comparison
+    runs: pl.DataFrame,
+    outcome: str,
+    factor: str,
+    factors: Sequence[str],
+    baseline: str,
+    full: bool,
+    how: ComparisonSettings,
 ) -> pl.DataFrame:
     """The difference of every other level of a factor from one level, in the additive model of all factors.
 
@@ -156,7 +162,7 @@ def _effects_frame(
     baseline: str,
     effects: Sequence[Effect],
     together: Sequence[Effect],
-    how: Comparison,
+    how: ComparisonSettings,
 ) -> pl.DataFrame:
     table = pl.concat([effect.table() for effect in effects])
     table = table.rename({"mean_a": "mean", "mean_b": "baseline_mean", "difference": "effect"})
@@ -184,7 +190,7 @@ def _looks_warning(looks: int) -> str:
 
 
 def with_plan(
-    table: pl.DataFrame, plans: Sequence[FrozenPlan], outcome: str, factor: str | None, first: str
+    table: pl.DataFrame, plans: Sequence[PlanRecord], outcome: str, factor: str | None, first: str
 ) -> pl.DataFrame:
     """A table of comparisons with the column that says which of them were planned; `first` is the first level."""
     by = factor or "arm"

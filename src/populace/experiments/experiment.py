@@ -6,7 +6,7 @@ from typing import Any
 from populace.base.errors import InterruptedRunError, UsageError
 from populace.engine.discovery import source_code
 from populace.engine.workspace import Workspace
-from populace.experiments.analysis_plan import FrozenPlan
+from populace.experiments.analysis_plan import PlanRecord
 from populace.experiments.code import plan_code
 from populace.experiments.execution import ExperimentObserver, ReplicateRounds, default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder
@@ -79,7 +79,7 @@ class Experiment(ExperimentPlan):
             folder.write(state=ending.state, reason=ending.reason, stop=ending.kind)
         return Results(folder)
 
-    def freeze(self, *, workspace: str | Path | None = None) -> FrozenPlan:
+    def freeze(self, *, workspace: str | Path | None = None) -> PlanRecord:
         """Record the analysis plan before anything runs: its hash, and the time by this machine's clock.
 
         `run` does the same when it begins; a plan that is changed later is recorded beside the first.

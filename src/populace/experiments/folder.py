@@ -22,7 +22,7 @@ from populace.base.documents import DocumentError, outside_link, parse_json_obje
 from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, UsageError
 from populace.base.locks import acquire, is_locked
 from populace.engine.workspace import Workspace, find_folder
-from populace.experiments.analysis_plan import FrozenPlan
+from populace.experiments.analysis_plan import PlanRecord
 from populace.experiments.arms import Arm
 from populace.experiments.plan import ExperimentPlan, RecordedPlan
 from populace.journal import environment, now
@@ -76,11 +76,11 @@ class ExperimentManifest(pydantic.BaseModel):
     stop: str | None = None
     replicates: int = pydantic.Field(default=0, ge=0)
     looks: list[Look] = pydantic.Field(default=[], exclude_if=lambda looks: not looks)
-    plans: list[FrozenPlan] = pydantic.Field(default=[], exclude_if=lambda plans: not plans)
+    plans: list[PlanRecord] = pydantic.Field(default=[], exclude_if=lambda plans: not plans)
     end: str = pydantic.Field(default="", exclude_if=lambda end: not end)
 
     @property
-    def plan(self) -> FrozenPlan | None:
+    def plan(self) -> PlanRecord | None:
         """The analysis plan that holds: the last that was frozen before there were data, else the first."""
         before = [plan for plan in self.plans if not plan.runs]
         return before[-1] if before else self.plans[0] if self.plans else None
@@ -179,7 +179,7 @@ class ExperimentFolder:
         analysis, known = plan.analysis_plan, self.manifest.plans
         if analysis is None or (known and known[-1].hash == analysis.hash):
             return
-        frozen = FrozenPlan(hash=analysis.hash, frozen=now(), runs=len(self.rows()), plan=analysis)
+        frozen = PlanRecord(hash=analysis.hash, frozen=now(), runs=len(self.rows()), plan=analysis)
         self.write(plans=[*known, frozen])
 
     def rows(self) -> dict[tuple[int, int], RunRow]:

@@ -12,10 +12,10 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.base.foreign import for_html, for_line
 from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
-from populace.experiments.analysis_plan import FrozenPlan
+from populace.experiments.analysis_plan import PlanRecord
 from populace.experiments.arms import Arm
 from populace.experiments.comparisons import (
-    Comparison,
+    ComparisonSettings,
     effects_table,
     factor_effects_table,
     paired_blocks,
@@ -222,17 +222,17 @@ class Results:
         correction: str | None = None,
         method: str | None = None,
         level: float | None = None,
-    ) -> Comparison:
+    ) -> ComparisonSettings:
         """How arms are compared: as asked for, else as planned, else by t at 95 %, corrected by Holm's method."""
         share = self.is_share(outcome)
-        return Comparison.of(self.folder.manifest, self.experiment.paired, share, correction, method, level)
+        return ComparisonSettings.of(self.folder.manifest, self.experiment.paired, share, correction, method, level)
 
     def values(self, outcome: str | None = None) -> pl.DataFrame:
         """The runs with the outcome as it is compared: times until the last common step, excluded runs as missing."""
         return self._numeric(self._outcome(outcome))
 
     @property
-    def analysis_plan(self) -> FrozenPlan | None:
+    def analysis_plan(self) -> PlanRecord | None:
         """The analysis plan that holds: the last that was frozen before there were data, else the first."""
         return self.folder.manifest.plan
 

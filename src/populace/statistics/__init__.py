@@ -12,6 +12,7 @@ from populace.statistics.intervals import Estimate, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
 from populace.statistics.rankings import KruskalWallis, dunn, kendall_w, kruskal_wallis
+from populace.statistics.regression import Regression, fit_regression
 from populace.statistics.resampling import bootstrap
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
 from populace.statistics.sequential import look_levels
@@ -29,6 +30,7 @@ __all__ = [
     "KruskalWallis",
     "MixedModel",
     "PathDependence",
+    "Regression",
     "Sensitivity",
     "SkillScale",
     "adjust",
@@ -41,6 +43,7 @@ __all__ = [
     "effect_over",
     "equivalence",
     "fit_mixed_model",
+    "fit_regression",
     "fluctuation",
     "kendall_w",
     "kruskal_wallis",

@@ -97,7 +97,7 @@ def unseen(n: int, level: float = 0.95) -> float:
     return float(1 - (1 - level) ** (1 / n))
 
 
-def joined(*sentences: str) -> str:
+def join_sentences(*sentences: str) -> str:
     """Cautions as one text; empty where there is none."""
     return "; ".join(dict.fromkeys(filter(None, sentences)))
 

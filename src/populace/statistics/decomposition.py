@@ -8,7 +8,7 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import stream
-from populace.statistics.cautions import joined
+from populace.statistics.cautions import join_sentences
 from populace.statistics.factorial import FactorGrid, FactorialFit
 from populace.statistics.intervals import Estimate, estimates_table
 from populace.statistics.resampling import percentile
@@ -131,7 +131,7 @@ def decompose(
     draws = np.vstack([_shares(parted), _shares(fit.draws(belongs, resamples, rng))])
     warning = "" if fit.normal else "chance has heavy tails, for which the intervals of shares are too short"
     if fit.thin:
-        warning = joined(warning, "from so few clusters the intervals of shares are a little too short")
+        warning = join_sentences(warning, "from so few clusters the intervals of shares are a little too short")
     shares = {part: replace(percentile(draws[:, i], *basis), warning=warning) for i, part in enumerate(parts)}
     return Decomposition(shares, total, *facts, warning)
 

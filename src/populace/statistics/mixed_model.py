@@ -90,7 +90,7 @@ def fit_mixed_model(
     parts = [name.split(":") for name in fixed]
     rows, dropped = complete_rows(frame, [outcome, *(column for part in parts for column in part), *random])
     y = numeric(rows, outcome)
-    names, design = _fixed_design(rows, parts)
+    names, design = fixed_design(rows, parts)
     check_count(len(y), len(names) + len(random) + 1, f"the outcome {outcome!r}", "this mixed model")
     if constant(y):
         raise UsageError(f"every value of {outcome!r} is equal, so there is no variance to explain.")
@@ -120,7 +120,8 @@ def fit_mixed_model(
     return MixedModel(coefficients, variances, levels, usable, " ".join(words), len(y), dropped)
 
 
-def _fixed_design(frame: pl.DataFrame, parts: list[list[str]]) -> tuple[list[str], Numbers]:
+def fixed_design(frame: pl.DataFrame, parts: list[list[str]]) -> tuple[list[str], Numbers]:
+    """Names and columns of an intercept and of terms: numbers as they are, others as levels against the first."""
     names, columns = ["intercept"], [np.ones(frame.height)]
     for part in parts:
         terms: list[tuple[str, Numbers]] = [("", np.ones(frame.height))]
