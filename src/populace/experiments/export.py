@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from populace.base.errors import PopulaceError, UsageError
+from populace.base.foreign_columns import csv_table
 from populace.experiments.methods import methods_text
 from populace.experiments.results import Results
 
@@ -51,10 +52,11 @@ def export_results(results: Results, folder: str | Path) -> list[Path]:
     if not tables:
         raise UsageError(f"{results.name} has no outcome that is a number in two arms.")
     place.mkdir(parents=True, exist_ok=True)
+    names = [str(table["outcome"][0]) for table in tables]
     texts = {
-        "runs.csv": runs.select("arm", "replicate", "seed", "status", *(t["outcome"][0] for t in tables)).write_csv(),
-        "effects.csv": pl.concat(tables).write_csv(),
-        "comparisons.csv": pl.concat(comparisons).write_csv(),
+        "runs.csv": csv_table(runs.select("arm", "replicate", "seed", "status", *names)).write_csv(),
+        "effects.csv": csv_table(pl.concat(tables)).write_csv(),
+        "comparisons.csv": csv_table(pl.concat(comparisons)).write_csv(),
         "experiment.json": json.dumps(results.folder.manifest.model_dump(mode="json"), indent=2, ensure_ascii=False),
         "methods.md": methods_text(results) + "\n",
     }
