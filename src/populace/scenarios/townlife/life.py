@@ -178,8 +178,13 @@ class TownLife(Scenario):
         return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
 
     def bedtime(self, who: Id, now: int) -> int:
-        """When a person goes to bed on the day of `now`."""
-        return int(now - now % DAY + self.sleeps[self.row[who]])
+        """When a person goes to bed next; those who stay up past midnight still live the day before."""
+        return self.day_start(who, now) + int(self.sleeps[self.row[who]])
+
+    def day_start(self, who: Id, now: int) -> int:
+        """The midnight with which the day of a person began; it lasts until they go to bed."""
+        midnight = now - now % DAY
+        return midnight - DAY if now - midnight + DAY < self.sleeps[self.row[who]] else midnight
 
     def doing(self, who: Id) -> str:
         """What a person is doing, as a phrase that fits after "is"."""
