@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from populace import AddPeople, RemovePeople, Run, Selection, simulate
+from populace import AddPeople, Announce, RemovePeople, Run, Selection, simulate
 from populace.base.errors import PopulaceError
 from populace.scenarios.party import Party
 from populace.scenarios.townlife import DAY, HOUR
@@ -64,6 +64,25 @@ def test_a_thing_is_free_again_when_its_user_leaves() -> None:
     usual = Objects(bench).state(int(bench.objects()[0]))
     (data,) = run.events.filter(kind="bench")["data"].to_list()
     assert json.loads(data) == {"state": usual, "using": 0, "closed": 0}
+
+
+class Bread(Morning):
+    """Somebody hears of a place that they do not know."""
+
+    async def step(self) -> None:
+        before = set(self.known[3])
+        await super().step()
+        self.event("known", more=sorted(self.known[3] - before))
+
+    def length(self) -> int:
+        return 3
+
+
+def test_people_know_a_place_from_an_announcement() -> None:
+    unknown = "Glasshouse Nursery"
+    change = [Announce(at=2, text=f"There is free bread at {unknown}.")]
+    run = simulate(Bread(embedder="hashing", days=1), model=resident(), seed=1, interventions=change)
+    assert [json.loads(data)["more"] for data in run.events.filter(kind="known")["data"]] == [[], [unknown], []]
 
 
 def test_somebody_who_stays_up_past_midnight_lives_the_day_before() -> None:

@@ -19,7 +19,13 @@ from populace.people import Id, People
 from populace.questions import Choice
 from populace.scenarios.townlife import days, meetings, words
 from populace.scenarios.townlife.moves import check_names, follow_population
-from populace.scenarios.townlife.noticing import Novelty, notice_people, notice_things, places_named
+from populace.scenarios.townlife.noticing import (
+    Novelty,
+    learn_announced_places,
+    notice_people,
+    notice_things,
+    places_named,
+)
 from populace.worlds.town.objects import Objects
 from populace.worlds.town.places import OBJECT
 from populace.worlds.town.presence import ATTENTION, Presence
@@ -166,6 +172,7 @@ class TownLife(Scenario):
         """Ten minutes."""
         now = self.seconds
         follow_population(self, now)
+        learn_announced_places(self)
         self.utterances_now = []
         await days.rise(self, now)
         await days.begin_actions(self, now)
