@@ -57,13 +57,13 @@ def conversation_line(scene: Scene) -> str:
 
 def goes_on(scene: Scene) -> dict[str, float]:
     """The probability that a resident answers once more."""
-    likely = 0.75 if len(_transcript(scene)) < 4 else 0.25
+    likely = 0.35 if len(_transcript(scene)) < 4 else 0.15
     return {"answer": likely, "end it": 1 - likely}
 
 
 def starts_conversation(scene: Scene) -> dict[str, float]:
     """The probability that a resident speaks to somebody who is there."""
-    likely = 0.85 if news_in_mind(scene) else 0.6 if " know each other" in scene.user else 0.35
+    likely = 0.75 if news_in_mind(scene) else 0.35 if " know each other" in scene.user else 0.2
     return {"yes": likely, "no": 1 - likely}
 
 
