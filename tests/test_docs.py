@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import pytest
 
 from populace.cli import COMMANDS
+from populace.engine.discovery import SHIPPED
 from support.commands import populace
 
 ROOT = Path(__file__).parent.parent
@@ -166,8 +167,7 @@ def leads_somewhere(page: Path, target: str, pages: dict[Path, Links]) -> bool:
 
 
 def test_every_shipped_scenario_has_a_card() -> None:
-    for folder in (ROOT / "src" / "populace" / "scenarios").iterdir():
-        if folder.is_dir() and folder.name != "__pycache__":
-            card = (folder / "card.md").read_text()
-            for heading in ("## Purpose", "## Source", "## Parameters", "## What is expected", "## What was seen"):
-                assert heading in card, f"{folder.name}/card.md lacks {heading}"
+    for module in sorted({reference.partition(":")[0] for reference in SHIPPED.values()}):
+        card = (ROOT / "src" / Path(*module.split(".")) / "card.md").read_text()
+        for heading in ("## Purpose", "## Source", "## Parameters", "## What is expected", "## What was seen"):
+            assert heading in card, f"the card of {module} lacks {heading}"

@@ -58,6 +58,15 @@ def test_a_form_is_asked_field_by_field() -> None:
         assert asyncio.run(desk.reply(question)) == '{"age": "41", "tea": "yes"}'
 
 
+def test_a_list_is_typed_line_by_line() -> None:
+    desk = KeyboardDesk(RunDisplay())
+    question = DeskQuestion(
+        "1/0", 0, "Ann", "", "", "Plan.", "Write a line for each: at | doing", columns=("at", "doing")
+    )
+    with mock.patch("sys.stdin", io.StringIO("07:00 | eat\n08:00 | walk\n\nnext")):
+        assert asyncio.run(desk.reply(question)) == "07:00 | eat\n08:00 | walk"
+
+
 def test_lines_of_a_pipe_are_read_one_by_one_and_waiting_can_be_cancelled() -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading) as file, mock.patch("sys.stdin", file):

@@ -11,6 +11,8 @@ from populace import simulate
 from populace.base.errors import ParameterError, ScenarioError, StorageError, UsageError
 from populace.cli import cli
 from populace.engine.discovery import SHIPPED, find_scenario
+from populace.scenarios.norms import Norms
+from populace.scenarios.party import Party
 from populace.tools.scaffold import scenario_file
 
 
@@ -91,3 +93,30 @@ def test_a_folder_that_cannot_be_written_to_is_named_by_new(tmp_path: Path) -> N
 def test_a_name_that_no_class_can_have_is_answered_with_one_that_it_can() -> None:
     with pytest.raises(UsageError, match="populace new nd_town"):
         CliRunner().invoke(cli, ["new", "2nd town"], catch_exceptions=False)
+
+
+def test_a_new_town_is_three_files_that_exist_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = CliRunner().invoke(cli, ["new", "harbour", "--town"], catch_exceptions=False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "harbour_map.toml", "harbour_news.toml", "harbour_residents.toml",
+    ]  # fmt: skip
+    assert "populace run party --map harbour_map.toml" in made.output
+    with pytest.raises(UsageError, match=r"harbour_map.toml exists already"):
+        CliRunner().invoke(cli, ["new", "harbour", "--town"], catch_exceptions=False)
+    with pytest.raises(UsageError, match="two different things"):
+        CliRunner().invoke(cli, ["new", "harbour", "--town", "--community"], catch_exceptions=False)
+
+
+def test_attendance_is_that_of_a_party(tmp_path: Path) -> None:
+    run = simulate(Norms(workers=2, days=1), decider="rule", workspace=tmp_path)
+    with pytest.raises(UsageError, match="a run of norms, which has no event"):
+        CliRunner().invoke(cli, ["attendance", run.name, "--workspace", str(tmp_path)], catch_exceptions=False)
+    town = Party(residents=4, days=1, event_day=1, event_begins="06:00", event_ends="07:00")
+    one = simulate(town, decider="rule", seed=1, workspace=tmp_path)
+    where = ["attendance", one.name, "--workspace", str(tmp_path)]
+    with pytest.raises(UsageError, match="there are 0 pairs"):
+        CliRunner().invoke(cli, where, catch_exceptions=False)
+    report = CliRunner().invoke(cli, [*where, "--seeds", "2", "--json"], catch_exceptions=False)
+    data = json.loads(report.stdout)["data"]
+    assert (data["event"], [row["seed"] for row in data["pairs"]]) == ("party", [1, 2])

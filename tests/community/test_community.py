@@ -56,6 +56,11 @@ def test_a_post_that_does_not_exist_is_named_with_those_that_do(garden: Communit
         garden.thread(0)
 
 
+def test_a_post_of_a_forum_in_which_nothing_was_written_is_named_as_missing(garden: Community) -> None:
+    with pytest.raises(UsageError, match="has no post 1; nothing was written"):
+        Community(garden.run, at=0).thread(1)
+
+
 def test_threads_are_sorted_as_the_design_says(garden: Community) -> None:
     assert garden.threads().equals(garden.threads("top"))
     assert garden.threads("top")["score"].is_sorted(descending=True)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from populace import People, Scenario, Scripted, simulate
-from populace.questions import Choice
+from populace.models import Request
+from populace.questions import Choice, Rating
 
 
 class Tea(Scenario):
@@ -31,3 +34,43 @@ def test_little_mass_is_counted_and_only_none_at_all_makes_an_answer_invalid(
     assert dict(run.statuses) == {status: 3}
     assert run.count("low_mass") == low
     assert run.prompts()["mass"].to_list() == pytest.approx([mass] * 3)
+
+
+class Sureness(Tea):
+    """People are asked once how sure they are."""
+
+    async def step(self) -> None:
+        await self.ask(self.people, Rating("How sure are you?", low=0, high=10))
+
+
+class DigitWriter(Scripted):
+    """A script in the place of a model that writes a space, and then one token for each digit."""
+
+    def first_tokens(self, texts: Sequence[str]) -> list[str]:
+        return [" " for _ in texts]
+
+
+def test_a_model_that_writes_digit_by_digit_is_shown_numbers_and_asked_what_follows_a_one() -> None:
+    leads = []
+
+    def script(request: Request) -> dict[str, float]:
+        leads.append(request.lead)
+        assert "0 to 10" in request.messages[-1][1]
+        return {"0": 0.25, ".": 0.75} if request.lead == "Answer: 1" else {"1": 0.6, "7": 0.4}
+
+    run = simulate(Sureness(), model=DigitWriter(script, spec="scripted:digits"), keep="nothing")
+    prompts = run.prompts()
+    assert prompts["labels"].to_list() == [False] * 3
+    assert prompts["mass"].to_list() == pytest.approx([1.0] * 3)
+    expected = [0.0, 0.45, 0, 0, 0, 0, 0, 0.4, 0, 0, 0.15]
+    for row in prompts["probabilities"]:
+        assert row.to_list() == pytest.approx(expected)
+    assert sorted(set(leads)) == ["Answer: ", "Answer: 1"]
+    assert len(leads) == 6
+
+
+def test_where_a_one_is_not_among_the_alternatives_nothing_more_is_asked() -> None:
+    model = DigitWriter(lambda request: {"7": 1.0}, spec="scripted:seven")
+    run = simulate(Sureness(), model=model, keep="nothing")
+    assert dict(run.statuses) == {"ok": 3}
+    assert model.request_count == 3

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+import pydantic
 import pytest
 
 from populace import Allocation, Choice, Form, People, Run, Scenario, SetColumns, simulate
@@ -264,3 +265,45 @@ def test_what_another_process_leaves_on_the_desk_harms_nothing(tmp_path: Path) -
     assert not list((run / "desk").iterdir())
     with pytest.raises(UsageError, match="not kept"):
         simulate(Shirts(people_count=2), decider="rule", play="0", desk=FolderDesk(), keep="nothing")
+
+
+class Stroke(pydantic.BaseModel):
+    at: str
+    minutes: int
+    doing: str
+
+
+class DayPlan(pydantic.BaseModel):
+    plan: list[Stroke]
+
+
+class Planner(Scenario):
+    """One person plans, and somebody rates how much it matters."""
+
+    steps = 1
+
+    def setup(self) -> People:
+        return People(pl.DataFrame({"id": [0], "name": ["Ann"]}))
+
+    async def step(self) -> None:
+        plan = await self.ask(self.people, Form("Plan your day.", model=DayPlan))
+        await self.ask(self.people, Choice("Does it matter?", options=("yes", "no")), purpose="importance")
+        self.event("planned", 0, plan=plan.one)
+
+
+def test_a_plan_is_written_in_lines_and_the_mind_rates_by_itself() -> None:
+    replies = iter(["07:00 | soon | eat", "07:00 | 30 | eat | and drink\n07:30 | 60 | walk"])
+    desk = Visitor(lambda question: next(replies))
+    run = simulate(Planner(), model="scripted:first", play="Ann", desk=desk, keep="nothing")
+    assert desk.questions[0].columns == ("at", "minutes", "doing")
+    assert desk.questions[0].instruction == "Write a line for each: at | minutes | doing"
+    assert desk.questions[1].problem.startswith("That cannot be used as an answer here. Write a line for each")
+    plan = json.loads(json.loads(run.events["data"][0])["plan"])["plan"]
+    assert [(row["minutes"], row["doing"]) for row in plan] == [(30, "eat | and drink"), (60, "walk")]
+    assert run.count("human") == 1 and dict(run.statuses) == {"ok": 2}
+    assert run.replay(verify=True).steps == run.steps
+    over = SetColumns(at=1, values={"decider": "human"})
+    taken = simulate(
+        Planner(), model="scripted:first", interventions=over, desk=Visitor(lambda _: "7 | 1 | eat"), keep="nothing"
+    )
+    assert taken.count("human") == 1 and taken.replay(verify=True).steps == taken.steps

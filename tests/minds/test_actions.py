@@ -10,7 +10,7 @@ import polars as pl
 import pydantic
 import pytest
 
-from populace import Field, Memory, Mind, People, Run, Scenario, simulate
+from populace import AddPeople, Field, Memory, Mind, People, RemovePeople, Run, Scenario, Selection, simulate
 from populace.base.errors import ActionRefusedError, ParameterError, WorldError
 from populace.deciders import DeskQuestion, FunctionDesk
 from populace.minds import ActionOutcome, Actions, Acts, Among, BaseAction, Give, Move, Post, Speak, Use
@@ -90,9 +90,9 @@ def test_people_do_what_they_choose() -> None:
         "Cy + What do you do: move",
     )  # fmt: skip
     assert acts(run) == {
-        0: ("give (to Bo, thing apple)", "done", ""),
-        1: ("use (thing stove, so that it is hot)", "done", ""),
-        2: ("move (to harbour)", "done", ""),
+        0: ("give Bo the apple", "done", ""),
+        1: ("use the stove", "done", ""),
+        2: ("go to harbour", "done", ""),
     }
     things = run.record.table(1, "tables/things")
     assert things is not None and things.rows() == [("apple", "Bo", None), ("stove", "square", "hot")]
@@ -125,7 +125,7 @@ def test_what_is_impossible_by_then_is_refused_recorded_and_remembered() -> None
     memories = late.record.table(1, "tables/memories")
     assert memories is not None
     assert memories.filter(person=0).select("kind", "text").rows() == [
-        ("deed", "You wanted to give (to Bo, thing apple), but could not: Bo is not here.")
+        ("deed", "You wanted to give Bo the apple, but could not: Bo is not here.")
     ]
 
 
@@ -148,7 +148,7 @@ def test_others_remember_what_they_hear_and_see() -> None:
 @pytest.mark.parametrize(
     ("form", "result"),
     [
-        ('{"words": "Fish", "height": 2}', ("sign (size small, lit yes, words Fish, height 2)", "done", "")),
+        ('{"words": "Fish", "height": 2}', ("sign size small, lit yes, words Fish, height 2", "done", "")),
         ('{"words": "Fish", "height": 9}', (None, "invalid", "the answer to “Say how.” is unparseable.")),
         ('{"words": "Fish"}', (None, "invalid", "the answer to “Say how.” is unparseable.")),
         ("I would rather not.", (None, "invalid", "the answer to “Say how.” is unparseable.")),
@@ -231,3 +231,34 @@ def test_an_action_cannot_hold_what_it_does_not_know() -> None:
     with pytest.raises(pydantic.ValidationError):
         Give(to="Ann", thing="apple", price=3)  # type: ignore[call-arg]
     assert ActionOutcome().text == ""
+
+
+class Fair(Square):
+    """The square, where people come and go."""
+
+    steps: int = 3
+
+    async def step(self) -> None:
+        self.world.change_people(self.people)
+        self.people["mood"] = self.people["mood"].fill_null("new")
+        await super().step()
+
+
+def test_a_run_with_actions_and_people_who_come_and_go_repeats_whatever_the_concurrency(tmp_path: Path) -> None:
+    changes = [AddPeople(at=2, people=[{"name": "Di"}]), RemovePeople(at=3, to=Selection(ids=[0]))]
+    runs = [
+        simulate(
+            Fair(remembers=True),
+            model="scripted:uniform",
+            seed=4,
+            interventions=changes,
+            workspace=tmp_path / str(width),
+            concurrency=width,
+        )
+        for width in (1, 64)
+    ]
+    assert runs[0].digest == runs[1].digest
+    assert runs[0].replay(verify=True).steps == runs[0].steps
+    assert acts(runs[0], 2).keys() == {0, 1, 2, 3} and acts(runs[0], 3).keys() == {1, 2, 3}
+    things = runs[0].record.table(3, "tables/things")
+    assert things is not None and set(things["at"]) <= {"square", "harbour", "Bo", "Cy", "Di"}

@@ -91,6 +91,49 @@ def test_vllm_is_told_to_go_on_with_the_last_message():
     assert (body["add_generation_prompt"], body["continue_final_message"]) == (False, True)
 
 
+NUMBERS = [str(number) for number in range(11)]
+WHOLE = [f" {number}" for number in NUMBERS]
+SPLIT = [piece for number in NUMBERS for piece in ("▁", *number)]
+
+
+def told(owner: str, pieces: list[str]) -> dict[str, object]:
+    return {"token_strs": pieces} if owner == "vllm" else {"tokens": [{"id": 1, "piece": piece} for piece in pieces]}
+
+
+@pytest.mark.parametrize(
+    ("owner", "pieces", "firsts"),
+    [
+        ("llamacpp", WHOLE, WHOLE),
+        ("vllm", WHOLE, WHOLE),
+        ("llamacpp", SPLIT, ["▁"] * 11),
+        ("vllm", SPLIT, None),
+        ("openai", WHOLE, None),
+        ("llamacpp", WHOLE[:9], None),
+        ("llamacpp", ["", *WHOLE, "x" * 100_000], None),
+    ],
+)
+def test_a_server_with_a_tokeniser_is_asked_once_how_it_writes_numbers_to_ten(owner, pieces, firsts):
+    with FakeServer(models={"fake-1": owner}, tokenised=told(owner, pieces)) as server:
+        model = started(make_model(server))
+        assert model.first_tokens(NUMBERS) == firsts
+        assert model.first_tokens(["yes", "10"]) is model.first_tokens(NUMBERS[:5]) is None
+        again = make_model(server)
+
+        async def go_on() -> None:
+            await again.start(model.facts)
+            await again.close()
+
+        asyncio.run(go_on())
+        assert again.first_tokens(NUMBERS) == firsts
+        assert server.tokenisations == (owner != "openai")
+
+
+@pytest.mark.parametrize("said", [[], {}, {"tokens": 3}, {"tokens": [1, 2]}, {"tokens": [{"piece": [32]}]}, "no"])
+def test_what_is_no_list_of_tokens_leaves_letters(said):
+    with FakeServer(models={"fake-1": "llamacpp"}, tokenised=said) as server:
+        assert started(make_model(server)).first_tokens(NUMBERS) is None
+
+
 def test_a_schema_reaches_the_server_and_text_comes_back(server):
     reply = ask(make_model(server), shirt(top=0, schema=SCHEMA))
     assert reply.text.startswith('{"age": ')

@@ -73,6 +73,16 @@ def test_llama_cpp_is_known_by_its_list_of_models_and_can_be_led(address):
     assert model.notes == ()
 
 
+def test_llama_cpp_tells_how_it_writes_numbers_and_goes_on_after_a_space(address):
+    numbers = [str(number) for number in range(11)]
+    model = served(address)
+    asked = (("user", "How sure are you?\nScale: a whole number from 0 to 10.\nAnswer with the number only."),)
+    first, following = ask(model, Request(asked, "Answer: ", 1, 20), Request(asked, "Answer: 1", 1, 20))
+    assert model.first_tokens(numbers) == [" "] * 11
+    assert sum(p for token, p in spread(first).items() if token in numbers[:10]) > 0.5
+    assert spread(following)["0"] > 0.01
+
+
 def test_a_distribution_comes_back_and_goes_on_from_the_lead(address):
     (reply,) = ask(served(address), SHIRT)
     probabilities = spread(reply)

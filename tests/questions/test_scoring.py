@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from populace.questions import Choice, Rating, score, words_or_labels
+from populace.questions import Choice, Rating, mode_of, score, tell_ten_from_one
 
 SHIRT = Choice("Which shirt?", options=("blue", "green"))
 SURE = Choice("Will you vote?", options=("no", "not sure"))
@@ -116,7 +116,7 @@ def test_probabilities_that_add_up_to_more_than_rounding_explains_are_no_answer(
 def test_words_are_scored_where_their_first_tokens_differ(
     question: Choice | Rating, tokens: list[str] | None, mode: str
 ) -> None:
-    assert words_or_labels(question, tokens) == mode
+    assert mode_of(question, tokens) == mode
 
 
 def test_one_and_ten_are_told_apart_where_the_model_writes_each_as_one_token() -> None:
@@ -130,6 +130,34 @@ def test_one_and_ten_are_told_apart_where_the_model_writes_each_as_one_token() -
     assert mass == pytest.approx(ones + math.exp(-2))
 
 
+@pytest.mark.parametrize("low", [0, 1])
+def test_a_scale_to_ten_is_read_digit_by_digit_where_a_reply_can_begin_with_a_space(low: int) -> None:
+    scale = Rating("How?", low=low, high=10)
+    blank = [" "] * (11 - low)
+    assert mode_of(scale, blank, lead=True) == "digits"
+    assert mode_of(scale, blank, lead=False) == "labels"
+    assert mode_of(Rating("How?", low=0, high=11), [" "] * 12, lead=True) == "labels"
+    assert mode_of(Rating("How?", low=0, high=9), [" "] * 10, lead=True) == "labels"
+
+
+def test_the_probability_of_the_digit_one_is_divided_by_what_follows_it() -> None:
+    scale = Rating("How?", low=0, high=10)
+    first = [("1", math.log(0.5)), ("7", math.log(0.3)), ("The", math.log(0.2))]
+    following = [("0", math.log(0.6)), ("5", math.log(0.1)), ("\n", math.log(0.3))]
+    result = score(scale, scale.declared_order, "digits", tell_ten_from_one(first, following))
+    assert result.mass == pytest.approx(0.3 + 0.5 * 0.9)
+    assert result.probabilities[10] * result.mass == pytest.approx(0.5 * 0.6)
+    assert result.probabilities[1] * result.mass == pytest.approx(0.5 * 0.3)
+    assert result.probabilities[7] * result.mass == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("following", "ten"), [([("0", 0.0)], 1.0), ([], 0.0), ([("0", 1e-9)], 1.0)])
+def test_a_certain_ending_leaves_nothing_for_the_other(following: list[tuple[str, float]], ten: float) -> None:
+    scale = Rating("How?", low=0, high=10)
+    result = score(scale, scale.declared_order, "digits", tell_ten_from_one([("1", 0.0)], following))
+    assert (result.probabilities[1], result.probabilities[10]) == pytest.approx((1.0 - ten, ten))
+
+
 WORDS = st.lists(st.text("abn", min_size=1, max_size=4), min_size=2, max_size=4, unique=True)
 
 
@@ -140,7 +168,7 @@ def test_where_words_are_chosen_the_first_token_of_every_option_counts_for_it(
 ) -> None:
     question = Choice("Which?", options=tuple(words))
     tokens = [mark + word[: data.draw(st.integers(1, len(word)))] for word in words]
-    assume(words_or_labels(question, tokens) == "words")
+    assume(mode_of(question, tokens) == "words")
     for index, token in enumerate(tokens):
         assert score(question, question.declared_order, "words", [(token, 0.0)]).probabilities[index] == 1.0
 

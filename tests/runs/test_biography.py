@@ -159,7 +159,7 @@ def test_a_longer_run_is_read_on_and_gives_the_same_biography(tmp_path: Path) ->
 def test_rows_of_steps_whose_columns_differ_are_put_together(tmp_path: Path) -> None:
     files = {}
     for step, table in enumerate([{"a": [1, 2]}, {"a": [1], "b": ["x"]}, {"a": [2.5]}]):
-        files[step] = tmp_path / f"{step}.parquet"
+        files[step] = str(tmp_path / f"{step}.parquet")
         pl.DataFrame(table).write_parquet(files[step])
     rows = file_rows(files, [pl.col("a") < 2.6], size=1)
     assert rows.to_dict(as_series=False) == {
@@ -170,3 +170,13 @@ def test_rows_of_steps_whose_columns_differ_are_put_together(tmp_path: Path) -> 
     (tmp_path / "1.parquet").write_bytes(b"PAR1")
     with pytest.raises(DamagedRunError):
         file_rows(files, [], size=1)
+
+
+def test_the_rows_of_many_steps_lie_in_one_piece_because_work_on_many_pieces_is_slow(tmp_path: Path) -> None:
+    files = {step: str(tmp_path / f"{step}.parquet") for step in range(5)}
+    for file in files.values():
+        pl.DataFrame({"a": [1, 2]}).write_parquet(file)
+    for columns in ((), ("a",)):
+        rows = file_rows(files, [pl.col("a") == 2], columns, size=1)
+        assert rows["step"].to_list() == list(files)
+        assert rows.n_chunks() == 1

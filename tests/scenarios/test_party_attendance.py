@@ -118,6 +118,20 @@ def test_where_all_pairs_differ_by_the_same_number_the_people_say_how_sure_that_
     assert effect_estimate(others).contains(0)
 
 
+def test_a_planted_effect_in_such_a_town_is_found() -> None:
+    effect = attendance_effect([pair(seed, Outings, pull=0.5) for seed in range(6)], Outings)
+    assert effect.estimate.low > 0
+
+
+@pytest.mark.audit
+def test_a_planted_effect_is_found_in_nine_of_ten_towns() -> None:
+    found = 0
+    for town in range(40):
+        pairs = [pair(1000 * town + seed, Outings, pull=0.5) for seed in range(8)]
+        found += attendance_effect(pairs, Outings).estimate.low > 0
+    assert found >= 36
+
+
 @pytest.mark.audit
 def test_in_two_hundred_towns_the_interval_covers_zero_in_nineteen_of_twenty() -> None:
     covered = 0

@@ -154,6 +154,24 @@ def test_what_cannot_be_used_is_said_in_one_paragraph_before_a_run(
 
 
 @pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"event_host": "Nobody"}, "resident to host the event 'party' named 'Nobody'"),
+        ({"event_place": "Castle"}, "place for the event 'party' named 'Castle'"),
+        ({"event_day": 7}, "is on day 7, and the run has 2 days"),
+        ({"event_day": 7, "residents": 10}, "is on day 7, and the run has 2 days"),
+        ({"event_begins": "5pm"}, "'5pm'"),
+        ({"event_what": "a"}, "no word to recognise it by"),
+    ],
+)
+def test_a_wrong_parameter_of_the_event_is_named_before_a_run(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(PopulaceError) as caught:
+        Party(**parameters)
+    assert message in caught.value.paragraph()
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
     ("news", "error", "message"),
     [
         ("nothing.toml", ParameterError, "there is no file of events nothing.toml"),

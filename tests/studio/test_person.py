@@ -108,6 +108,25 @@ def test_an_interview_on_the_side_is_shown_and_changes_nothing(norms: Run, tmp_p
     assert Run.open(norms.folder).digest == before
 
 
+def test_a_conversation_goes_on_from_turn_to_turn(norms: Run, tmp_path: Path) -> None:
+    async def story(visit: Visit) -> None:
+        await visit.open(f"/run/{norms.name}/person/2?step=3")
+        await visit.sees("This person has not been interviewed yet")
+        for number, (question, conversation) in enumerate((("Is it cold?", 1), ("Why?", 1), ("Who are you?", 2)), 1):
+            if conversation == 2:
+                visit.press("ask-new")
+                await visit.sees("begins a new conversation")
+            visit.enter("ask-question", question)
+            assert visit.one("ask-command").text.endswith(f"--person 2 --step 3 --conversation {conversation}")
+            visit.press("ask-send")
+            await visit.until(lambda: visit.one("ask-send").enabled and len(norms.interviews()) == number, 30)  # noqa: B023
+            await visit.sees(question, seconds=20)
+        await visit.sees("conversation 2, asked as of step 3", seconds=20)
+
+    visiting(tmp_path, story)
+    assert [entry["conversation"] for entry in norms.interviews()] == [1, 1, 2]
+
+
 def test_what_the_command_complains_about_is_told(norms: Run, tmp_path: Path) -> None:
     async def story(visit: Visit) -> None:
         await visit.open(f"/run/{norms.name}/person/2")

@@ -132,11 +132,13 @@ class FakeServer:
         latency_s: How long a reply takes.
         log: A file for one line as each chat request starts and one as it is answered; probes are left out.
         remember: Whether to keep what was seen; a benchmark would only fill memory with it.
+        tokenised: What `/tokenize` answers; it is not there without.
 
     Attributes:
         seen: The chat requests so far, without probes.
         chats: How many they are.
         probes: How many probes there were.
+        tokenisations: How often `/tokenize` was asked.
         listed: How often the list of models was asked for.
         keys: The keys that came with requests.
         under_way: Chat requests that are being answered.
@@ -161,7 +163,9 @@ class FakeServer:
         latency_s: float = 0.0,
         log: Path | None = None,
         remember: bool = True,
+        tokenised: Any = None,
     ) -> None:
+        self.tokenised, self.tokenisations = tokenised, 0
         self.acts, self.probing = _function(acts), _function(probing)
         self.listing = listing
         self.models = {"fake-1": "fake"} if models is None else models
@@ -234,6 +238,9 @@ class FakeServer:
                 return _spelled(self.listing)
             rows = [{"id": name, "object": "model", "created": 0, "owned_by": by} for name, by in self.models.items()]
             return _spelled(Act(body={"object": "list", "data": rows}))
+        if target == b"POST /tokenize" and self.tokenised is not None:
+            self.tokenisations += 1
+            return _spelled(Act(body=self.tokenised))
         if target != f"POST {self.path}/chat/completions".encode():
             return _spelled(failing(404, f"There is nothing at {target.decode('latin-1')}."))
         return self._chat(body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from populace import Field
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.minds import Action
 from populace.scenarios.party import Party
@@ -15,7 +16,12 @@ class Midday(Party):
 
 
 class Outings(Party):
-    """Every resident is at the place of the event with a chance, in runs with the news and without it alike."""
+    """Every resident is at the place of the event with a chance, in runs with the news and without it alike.
+
+    With `pull`, the chance is larger where the host was told: a planted effect.
+    """
+
+    pull: float = Field(0.0, ge=0, le=0.6)
 
     def length(self) -> int:
         return 42
@@ -28,6 +34,6 @@ class Outings(Party):
         draws = uniforms(path_key(self.stage.settings.seed, f"outing/{self.told}"), person_keys(self.people.ids))
         place = occasion.places(self.town)[1]
         for who, draw in zip(self.ids, draws, strict=True):
-            where = place if draw < 0.4 else int(self.homes[self.row[who]])
+            where = place if draw < 0.4 + self.pull * self.told else int(self.homes[self.row[who]])
             self.agenda.begin(who, Action(self.seconds, occasion.ends or 0, self.town.address(where), "be out"))
             self.presence.send([self.row[who]], [where], self.seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import polars as pl
 import pytest
 
 import populace as pc
-from populace.base.errors import BudgetError, QuestionnaireError, UnknownNameError
+from populace.base.errors import BudgetError, ParameterError, QuestionnaireError, UnknownNameError
 from populace.models import Request
 from populace.surveys import SurveyResults
+from populace.surveys.survey import RespondentSettings
 
 PEOPLE = {"id": list(range(40)), "age": [18 + who for who in range(40)], "sex": ["f", "m"] * 20}
 
@@ -194,3 +196,15 @@ def test_respondents_without_ids_are_numbered_like_people(tmp_path: Path) -> Non
     assert ask(questionnaire, people, workspace=tmp_path).table["id"].to_list() == pc.People(people).ids.to_list()
     named = {"person": ["b", "a"], **people}
     assert ask(questionnaire, named, id="person", workspace=tmp_path).table["id"].to_list() == ["b", "a"]
+
+
+def test_ask_and_scenario_take_the_same_settings_of_respondents_and_refuse_others(tmp_path: Path) -> None:
+    survey = pc.Survey.read({"items": [{"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"]}]})
+    settings = set(RespondentSettings.model_fields)
+    for function in (survey.ask, survey.scenario):
+        assert settings <= set(inspect.signature(function).parameters)
+    assert {"model", "seed", "max_calls", "keep"} <= set(inspect.signature(survey.ask).parameters)
+    with pytest.raises(UnknownNameError, match="no parameter of scenario named 'weigth'"):
+        survey.scenario({"age": [20]}, workspace=tmp_path, weigth="w")
+    with pytest.raises(ParameterError, match="about"):
+        survey.ask({"age": [20]}, workspace=tmp_path, about="age")

@@ -59,6 +59,8 @@ class PopulaceError(Exception):
 
     Attributes:
         place: The lines of the user's own code that led to the error, where it arose in them.
+        entry: The path of the entry of a document that the error is about, as keys and numbers of items; empty where
+            it is about none.
 
     Example:
         >>> from populace import People
@@ -83,6 +85,7 @@ class PopulaceError(Exception):
         self.what = what
         self.hint = None if hint is None else for_terminal(hint)
         self.place: str | None = None
+        self.entry: tuple[int | str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.what} {self.hint}" if self.hint else self.what
@@ -308,6 +311,22 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     matches = difflib.get_close_matches(name, names, n=1, cutoff=0.65 if len(name) < 5 else 0.7)
     longer = [each for each in names if len(name) > 2 and each.startswith(name)]
     return next(iter(matches or sorted(longer, key=len)), None)
+
+
+def nearest_id(name: str, ids: Iterable[str]) -> str | None:
+    """The id most like `name`, or the first id with such a beginning: an id is words and a digest, joined by hyphens.
+
+    Example:
+        >>> nearest_id("nrms", ["market-77aa01", "norms-1a2b3c"])
+        'norms-1a2b3c'
+    """
+    beginnings: dict[str, str] = {}
+    for each in ids:
+        words = each.split("-")
+        for count in range(len(words), 0, -1):
+            beginnings.setdefault("-".join(words[:count]), each)
+    guess = nearest(name, beginnings)
+    return None if guess is None else beginnings[guess]
 
 
 def line_in(error: BaseException, file: str) -> int | None:

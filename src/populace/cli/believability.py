@@ -8,6 +8,7 @@ import click
 from rich.progress import Progress
 
 from populace.base.errors import InterruptedRunError, StoppedError, UsageError
+from populace.base.foreign_columns import csv_table
 from populace.base.formatting import plural
 from populace.broker import currency, money_text
 from populace.cli.options import call_options, call_settings, command, command_line, current_workspace, option
@@ -191,7 +192,7 @@ def _report(study: BelievabilityStudy, to: str | None) -> None:
     files = document.write(folder)
     for name, frame in _tables(result).items():
         path = folder / f"{name}.csv"
-        frame.write_csv(path)
+        csv_table(frame).write_csv(path)
         files.append(path)
     findings, cautions = result.findings(), result.cautions()
     data = _answers_document(study, result) | {"findings": findings, "files": [str(file) for file in files]}

@@ -37,10 +37,20 @@ class KeyboardDesk(Desk):
         async with self._turn:
             with self._display.hidden():
                 _show(question)
+                if question.columns:
+                    return await self._rows(question)
                 if not question.fields:
                     return await self._line("> ", question)
                 values = {name: await self._line(f"{name}: {hint}\n> ", question) for name, hint in question.fields}
                 return json.dumps(values, ensure_ascii=False)
+
+    async def _rows(self, question: DeskQuestion) -> str:
+        """Lines until an empty one."""
+        err.print_line(dim("An empty line ends the list."))
+        lines: list[str] = []
+        while (line := await self._line("> ", question)).strip():
+            lines.append(line)
+        return "\n".join(lines)
 
     async def _line(self, prompt: str, question: DeskQuestion) -> str:
         err.print(Text(for_terminal(prompt)), end="")

@@ -16,7 +16,7 @@ from populace.cli.options import COUNT, command, command_line, current_workspace
 from populace.cli.output import Part, as_json, bold, dim, err, facts, out, report_json, report_rows, table, warn
 from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
 from populace.engine.workspace import Workspace
-from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
+from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results, export_results
 from populace.experiments.arms import Arm
 from populace.experiments.execution import default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder, experiment_names
@@ -36,6 +36,7 @@ _FEW_ARMS = 12
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
 @click.option("--runs", "runs_of", metavar="NAME", help="List the runs of an experiment of the workspace.")
+@click.option("--export", "exported", metavar="NAME", help="Write tables and scripts of an experiment for others.")
 @option("--workers", type=COUNT, help="Processes.  [default: 2, and 1 for a model that this machine runs itself]")
 @option("--model", metavar="MODEL", help=f"{MODEL_SUMMARY}.  [default: the file's]")
 @option("--replicates", type=COUNT, help="Another number of replicates than the file's.")
@@ -47,6 +48,7 @@ _FEW_ARMS = 12
 )
 @click.option("--retry", is_flag=True, help="Run failed runs again.")
 @click.option("--check/--no-check", default=True, help="First check whether any arms ask exactly the same questions.")
+@click.option("--freeze", is_flag=True, help="Record the analysis plan, its hash and the time, and run nothing.")
 @click.option("--dry-run", is_flag=True, help="Show the design and what it will take, and run nothing.")
 def experiment_command(
     file: str | None,
@@ -58,7 +60,9 @@ def experiment_command(
     retry: bool,
     check: bool,
     dry_run: bool,
+    freeze: bool,
     runs_of: str | None,
+    exported: str | None,
 ) -> int:
     place = current_workspace()
     if listing:
@@ -67,6 +71,11 @@ def experiment_command(
         return 0
     if runs_of is not None:
         _list_runs(Results.open(runs_of, place.folder))
+        return 0
+    if exported is not None:
+        written = export_results(Results.open(exported, place.folder), f"{Path(exported).name}-export")
+        report_json([str(path) for path in written])
+        out.print_line("  ", dim("wrote"), f"  {', '.join(map(str, written))}")
         return 0
     if file is None:
         raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, --list or --runs NAME.")
@@ -83,6 +92,11 @@ def experiment_command(
         _show_design(experiment, arms, design)
     if dry_run:
         report_json(design)
+        return 0
+    if freeze:
+        frozen = experiment.freeze(workspace=place.folder)
+        report_json({"hash": frozen.hash, "frozen": frozen.frozen, "runs": frozen.runs})
+        out.print_line("  ", dim("plan"), f"  {frozen.hash}, frozen {frozen.when}")
         return 0
     fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
     again = command_line("experiment", file, *(["--model", model] if model else []))
@@ -183,6 +197,7 @@ def results_document(results: Results) -> dict[str, Any]:
         "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
         "analyses": results.analyses(),
         "validity": validity(results).table(),
+        "plans": [plan.model_dump(mode="json") for plan in results.folder.manifest.plans],
     }
 
 
@@ -213,6 +228,9 @@ def show_results(results: Results, command: str) -> None:
         out.print_line()
         empty = [name for name in ("note", "p") if not found[name].count()]
         table(found.drop(empty), f"{analysis.name}, 95 % intervals")
+    plan = results.analysis_plan
+    if plan is not None:
+        out.print_line("\n  ", dim("analysis plan"), f"  {plan.hash}, frozen {plan.when}")
     card = validity(results)
     for text in result_caveats(results):
         if text not in card.warnings:
@@ -247,6 +265,8 @@ def _show_outcome(results: Results, name: str) -> None:
             out.print_line()
             together = [] if effects.height > 1 else ["low_all", "high_all"]
             hidden = ["seeds", "mean", "baseline_mean", "standardised", "standardised_as", "method", "warning", "looks"]
+            if results.analysis_plan is None:
+                hidden.append("planned")
             columns = effects.drop(*hidden, *together, *([] if lost else _BOUNDS))
             texts = {column: [p_text(p) for p in effects[column]] for column in ("p", "p_adjusted")}
             table(

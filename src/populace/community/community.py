@@ -188,9 +188,11 @@ class Community:
         """
         match = self.posts.filter(pl.col("post") == post)
         if not match.height:
-            last = int(self.posts["post"][-1])
+            known = "nothing was written"
+            if self.posts.height:
+                known = f"they are numbered 1 to {int(self.posts['post'][-1])}"
             raise UsageError(
-                f"{self.run.name} has no post {post}; they are numbered 1 to {last}.",
+                f"{self.run.name} has no post {post}; {known}.",
                 "`populace show RUN --thread N` shows the number of each post.",
             )
         number = int(match["thread"][0])

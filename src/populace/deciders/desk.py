@@ -37,6 +37,7 @@ class DeskQuestion:
         instruction: How to answer.
         options: The options, in the order in which they are shown; empty where the answer is free.
         fields: For a form, the name of each field and what belongs there.
+        columns: For a form that is a list, the names of the columns of a row; a row is a line with `|` between them.
         problem: Why the last reply could not be used; empty at first.
 
     Example:
@@ -54,6 +55,7 @@ class DeskQuestion:
     instruction: str
     options: tuple[str, ...] = ()
     fields: tuple[tuple[str, str], ...] = ()
+    columns: tuple[str, ...] = ()
     problem: str = ""
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,6 +107,8 @@ class _HandInquiry:
             if answer.value is None and text.isdecimal() and 1 <= int(text) <= len(order):
                 return Answer(question.values[order[int(text) - 1]], "ok")
             return answer
+        if (rows := _rows_as_json(question, text)) is not None:
+            text = rows
         if isinstance(question, Allocation):
             text = re.sub(r'"(\d+)"', r"\1", text)
         return question.read(text, f"{self.opening.system[0]}\n{self.opening.user[0]}")
@@ -129,7 +132,10 @@ class _HandInquiry:
 def desk_question(inquiry: Inquiry, opening: Conversations) -> DeskQuestion:
     """The question as somebody reads it who answers for the one person of an inquiry."""
     question, parts = inquiry.question, prompts_of(inquiry)
-    order = opening.arrangements[0]
+    order, columns = opening.arrangements[0], _list_columns(question)
+    instruction = "" if isinstance(question, Finite) or _fields(question) else question.instruction()
+    if columns:
+        instruction = f"Write a line for each: {' | '.join(columns)}"
     return DeskQuestion(
         path=inquiry.path,
         person=inquiry.people.ids[0],
@@ -137,9 +143,10 @@ def desk_question(inquiry: Inquiry, opening: Conversations) -> DeskQuestion:
         profile=opening.system[0],
         situation=parts.situation[0],
         wording=parts.wording[0],
-        instruction="" if isinstance(question, Finite) or _fields(question) else question.instruction(),
+        instruction=instruction,
         options=tuple(question.words[index] for index in order) if isinstance(question, Finite) else (),
         fields=_fields(question),
+        columns=columns,
     )
 
 
@@ -155,6 +162,28 @@ def _fields(question: Question) -> tuple[tuple[str, str], ...]:
     if not all(each.get("type") in _FLAT for each in properties.values()):
         return ()
     return tuple((name, str(each.get("description") or _FLAT[each["type"]])) for name, each in properties.items())
+
+
+def _list_columns(question: Question) -> tuple[str, ...]:
+    """The names of the columns of a form that is one list of simple objects; none for any other question."""
+    schema = question.schema() if isinstance(question, Form) else None
+    properties: list[dict[str, Any]] = list((schema or {}).get("properties", {}).values())
+    if schema is None or len(properties) != 1 or properties[0].get("type") != "array":
+        return ()
+    item: dict[str, Any] = properties[0].get("items", {})
+    item = schema.get("$defs", {}).get(str(item.get("$ref", "")).rpartition("/")[2], item)
+    columns: dict[str, dict[str, Any]] = item.get("properties", {})
+    return tuple(columns) if all(each.get("type") in _FLAT for each in columns.values()) else ()
+
+
+def _rows_as_json(question: Question, text: str) -> str | None:
+    """Lines with `|` between the columns as the JSON object of a form that is a list; None for anything else."""
+    columns = _list_columns(question)
+    if not columns or "{" in text:
+        return None
+    lines = [[part.strip() for part in line.split("|", len(columns) - 1)] for line in text.splitlines() if line.strip()]
+    (name,) = (question.schema() or {}).get("properties", {})
+    return json.dumps({name: [dict(zip(columns, parts, strict=False)) for parts in lines]}, ensure_ascii=False)
 
 
 def _field_text(question: Question) -> str:
@@ -173,4 +202,4 @@ def _problem(question: DeskQuestion, reply: str) -> str:
         return "The answer is empty."
     if question.options:
         return f"That is none of the options: {', '.join(question.options)}."
-    return "That cannot be used as an answer here."
+    return f"That cannot be used as an answer here. {question.instruction}".strip()

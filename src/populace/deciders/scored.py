@@ -21,15 +21,29 @@ from populace.deciders.decision import (
     status_column,
 )
 from populace.deciders.reasoning import think_aloud
-from populace.models import Failure, Model, ReplyOrFailure, Request
+from populace.models import Failure, Model, Reply, ReplyOrFailure, Request
 from populace.prompting import Conversations, Inquiry, conversations, scoring_mode
-from populace.questions import LABELS, NO_MASS, STATUSES, Answers, Arrangement, Finite, Mode, tally, token_owner
+from populace.questions import (
+    LABELS,
+    NO_MASS,
+    STATUSES,
+    Answers,
+    Arrangement,
+    Finite,
+    Mode,
+    is_one,
+    tally,
+    tell_ten_from_one,
+    token_owner,
+)
 from populace.questions.reply_parsing import is_refusal
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint8]
 
 LEAD = "Answer:"
+_SPACE, _ONE = " ", " 1"
+"""What the lead ends with where the next token is the first digit of a number, or what follows a 1."""
 _LOT = 32768
 """Rows that are asked together: enough to keep a server busy, few enough to keep memory flat."""
 _OK = STATUSES.index("ok")
@@ -43,10 +57,14 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     if question.reason:
         rows = await think_aloud(inquiry, rows, model, broker)
     lead = LEAD if model.capabilities.lead else ""
+    lead += _SPACE if rows.mode == "digits" else ""
     scored = _ScoredRows(question, rows)
     for first in range(0, len(rows), _LOT):
         requests = scored.requests(first, lead, model.capabilities.top_tokens)
-        scored.read(*await broker.fetch(model, requests, inquiry.purpose, on_failure=inquiry.on_failure))
+        calls, outcomes = await broker.fetch(model, requests, inquiry.purpose, on_failure=inquiry.on_failure)
+        if rows.mode == "digits":
+            outcomes = await _divide_ones(inquiry, requests, outcomes, model, broker)
+        scored.read(calls, outcomes)
     probabilities, masses, status = scored.arrays()
     table = prompt_table(rows, model.spec, "scored", lead, _columns(scored, probabilities, masses, status))
     masses = np.nan_to_num(masses)
@@ -63,6 +81,30 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     values, ids = values.alias("value"), inquiry.people.ids
     answers = Answers(question, ids, values, status_column(codes), rows.of_person, probabilities, masses)
     return InquiryResult(answers, table)
+
+
+async def _divide_ones(
+    inquiry: Inquiry, requests: list[Request], outcomes: list[ReplyOrFailure], model: Model, broker: Broker
+) -> list[ReplyOrFailure]:
+    """Ask what follows a 1 in each row where a 1 is possible, and divide its probability between 1 and 10."""
+    replies = {row: outcome for row, outcome in enumerate(outcomes) if isinstance(outcome, Reply)}
+    possible = [row for row, reply in replies.items() if any(is_one(token) for token, _ in reply.tokens)]
+    further = [requests[row]._replace(lead=LEAD + _ONE, options=("0",)) for row in possible]
+    _, endings = await broker.fetch(model, further, inquiry.purpose, on_failure=inquiry.on_failure)
+    divided = list(outcomes)
+    for row, ending in zip(possible, endings, strict=True):
+        reply = replies[row]
+        divided[row] = (
+            ending
+            if isinstance(ending, Failure)
+            else reply._replace(
+                tokens=tuple(tell_ten_from_one(reply.tokens, ending.tokens)),
+                prompt_tokens=reply.prompt_tokens + ending.prompt_tokens,
+                completion_tokens=reply.completion_tokens + ending.completion_tokens,
+                estimated=reply.estimated or ending.estimated,
+            )
+        )
+    return divided
 
 
 class _ScoredRows:

@@ -90,6 +90,7 @@ def open_questions(run: Path) -> list[OpenQuestion]:
             fields = dict(entry["question"])
             fields["options"] = tuple(map(str, fields["options"]))
             fields["fields"] = tuple((str(name), str(text)) for name, text in fields["fields"])
+            fields["columns"] = tuple(map(str, fields["columns"]))
             questions.append(OpenQuestion(DeskQuestion(**fields), int(entry["attempt"]), entry["until"]))
         except (OSError, DocumentError, KeyError, TypeError, ValueError):
             # It was answered a moment ago, or it is not a question of ours.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from populace.base.documents import DocumentError, read_json
-from populace.base.errors import PopulaceError, RunNotFoundError, StorageError, UsageError, nearest
+from populace.base.errors import PopulaceError, RunNotFoundError, StorageError, UsageError, nearest_id
 from populace.base.foreign import for_line
 from populace.base.modules import add_folder
 from populace.base.trust import TrustFile
@@ -205,7 +205,7 @@ def find_folder(parent: Path, name: str, names: Sequence[str], kind: str, hint: 
         return parent / matches[0]
     if matches:
         raise RunNotFoundError(f"{name!r} fits several {kind}s: {', '.join(matches[:8])}.", "Write the full name.")
-    guess = nearest(name, names)
+    guess = nearest_id(name, names)
     if not names:
         hint = (
             f"There is none at all: go to the folder where you started it, or name that folder with --workspace. {hint}"

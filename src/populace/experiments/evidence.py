@@ -184,6 +184,7 @@ def place_effect(
         weights: How many people a row stands for.
         owners: Who answered; the standard error counts what one of them said as one observation.
     """
+    weights = weights.astype(np.float64)  # counts are unsigned, and half of them are taken as negative below
     first = arrangements.str.split(" ").list.first().cast(pl.Int64).to_numpy()
     shifts, influence = [], np.zeros(len(each))
     for option in range(each.shape[1]):

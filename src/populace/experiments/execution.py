@@ -19,8 +19,7 @@ from populace.experiments.results import Results
 from populace.experiments.worker import RunJob
 from populace.journal import StopKind
 from populace.models import model_traits
-from populace.statistics import cautions
-from populace.statistics.cautions import unseen
+from populace.statistics.cautions import UNSEEN, unseen
 
 FIRST_LOOK = 20
 """The fewest replicates at which the width of intervals is judged."""
@@ -64,6 +63,21 @@ def default_workers(experiment: ExperimentPlan, arms: Sequence[Arm]) -> int:
     fills = any(arm.decider == "model" and model_traits(arm.model).fills_machine for arm in arms)
     typed_at_a_prompt = experiment.scenario.startswith("__main__:")
     return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
+
+
+def widest_interval(effects: pl.DataFrame) -> float:
+    """The widest interval of a table of effects; infinite where one has no interval."""
+    return float((effects["high"] - effects["low"]).fill_null(math.inf).max())  # type: ignore[arg-type]
+
+
+def is_precise(effects: pl.DataFrame, replicates: int, width: float) -> bool:
+    """Whether all effects have intervals of at most a width, and all ends of runs were seen.
+
+    An arm whose runs all lie near 0, or near 1, needs so many replicates that another end with a probability equal to
+    the width would have been seen.
+    """
+    one_sided = bool(effects["warning"].str.contains(UNSEEN, literal=True).any())
+    return widest_interval(effects) <= width and (unseen(replicates) <= width or not one_sided)
 
 
 class ReplicateRounds:
@@ -113,11 +127,12 @@ class ReplicateRounds:
             if stop.width is None:
                 self.folder.look(Look(replicates=replicates))
                 return Ending("complete", f"{plural(replicates, 'replicate')} of {plural(len(self.arms), 'arm')}")
-            widest = self._widest()
+            effects = self._effects()
+            widest = widest_interval(effects)
             known = None if math.isinf(widest) else widest
             self.folder.look(Look(replicates=replicates, reason="precision", widest=known))
             size = "not known, because nothing varies" if known is None else f"{widest:.3g}"
-            if widest <= stop.width and (unseen(replicates) <= stop.width or not self._one_sided()):
+            if is_precise(effects, replicates, stop.width):
                 return Ending("complete", f"the widest interval is {size} after {plural(replicates, 'replicate')}")
             if replicates >= stop.most:
                 return Ending("complete", f"the widest interval is still {size} after the most replicates allowed")
@@ -156,16 +171,6 @@ class ReplicateRounds:
     def _groups(self, arms: list[int]) -> list[tuple[int, ...]]:
         """Arms that are run together: all of them if they share a history, else each alone."""
         return [tuple(arms)] if arms and self.experiment.fork_at else [(arm,) for arm in arms]
-
-    def _widest(self) -> float:
-        """The widest interval among the effects on the primary outcome; infinite where one has no interval."""
-        effects = self._effects()
-        widths = (effects["high"] - effects["low"]).fill_null(math.inf)
-        return float(widths.max())  # type: ignore[arg-type]
-
-    def _one_sided(self) -> bool:
-        """Whether all runs of an arm lie near one bound, so that another end may not have been seen yet."""
-        return bool(self._effects()["warning"].str.contains(cautions.UNSEEN, literal=True).any())
 
     def _effects(self) -> pl.DataFrame:
         try:

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from populace.base.errors import InterruptedRunError
+from populace.base.errors import InterruptedRunError, UsageError
 from populace.engine.discovery import source_code
 from populace.engine.workspace import Workspace
+from populace.experiments.analysis_plan import PlanRecord
 from populace.experiments.code import plan_code
 from populace.experiments.execution import ExperimentObserver, ReplicateRounds, default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder
@@ -60,6 +61,7 @@ class Experiment(ExperimentPlan):
             # The arms of a folder that was there before are written anew: workers run what they read there.
             data = [arm.model_dump(mode="json") for arm in arms]
             folder.write(state="running", reason="", stop=None, experiment=self.data(), arms=data)
+            folder.freeze(self)
             pool = WorkerPool(folder, place.folder, default_keep(self, arms), workers or default_workers(self, arms))
             progress = observer or ExperimentObserver()
             try:
@@ -76,3 +78,19 @@ class Experiment(ExperimentPlan):
                 progress.on_end()
             folder.write(state=ending.state, reason=ending.reason, stop=ending.kind)
         return Results(folder)
+
+    def freeze(self, *, workspace: str | Path | None = None) -> PlanRecord:
+        """Record the analysis plan before anything runs: its hash, and the time by this machine's clock.
+
+        `run` does the same when it begins; a plan that is changed later is recorded beside the first.
+
+        Returns:
+            The plan as it stands in the folder of the experiment.
+        """
+        if self.analysis_plan is None:
+            raise UsageError("the experiment has no analysis plan.", "Add the key analysis_plan, with contrasts.")
+        place = Workspace(workspace)
+        folder = ExperimentFolder.find_existing(self, place) or ExperimentFolder.make(self, self.arms(), place)
+        with folder.locked():
+            folder.freeze(self)
+        return folder.manifest.plans[-1]

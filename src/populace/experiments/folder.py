@@ -22,6 +22,7 @@ from populace.base.documents import DocumentError, outside_link, parse_json_obje
 from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, UsageError
 from populace.base.locks import acquire, is_locked
 from populace.engine.workspace import Workspace, find_folder
+from populace.experiments.analysis_plan import PlanRecord
 from populace.experiments.arms import Arm
 from populace.experiments.plan import ExperimentPlan, RecordedPlan
 from populace.journal import environment, now
@@ -60,6 +61,7 @@ class ExperimentManifest(pydantic.BaseModel):
         stop: Why it stopped early, as the kind of the stop of a run; None where it did not.
         replicates: The number of replicates, which a stop by precision may raise.
         looks: Every time that the results could be looked at, at another number of replicates than before.
+        plans: The analysis plans, in the order in which they were frozen.
         end: The digest of everything else in the folder once it ended, so that later changes are noticed; empty while
             it runs, and in folders written before this was recorded.
     """
@@ -74,7 +76,20 @@ class ExperimentManifest(pydantic.BaseModel):
     stop: str | None = None
     replicates: int = pydantic.Field(default=0, ge=0)
     looks: list[Look] = pydantic.Field(default=[], exclude_if=lambda looks: not looks)
+    plans: list[PlanRecord] = pydantic.Field(default=[], exclude_if=lambda plans: not plans)
     end: str = pydantic.Field(default="", exclude_if=lambda end: not end)
+
+    @property
+    def plan(self) -> PlanRecord | None:
+        """The analysis plan that holds: the last that was frozen before there were data, else the first."""
+        before = [plan for plan in self.plans if not plan.runs]
+        return before[-1] if before else self.plans[0] if self.plans else None
+
+    @property
+    def counted_looks(self) -> int:
+        """How often somebody could have stopped because of what the results were; a stop by width does not."""
+        ends = sum(look.reason == "end" for look in self.looks)
+        return max(1, ends + int(len(self.looks) > ends))
 
 
 @dataclass
@@ -158,6 +173,14 @@ class ExperimentFolder:
         """Record a look; one at a number of replicates that was looked at before is no other look."""
         known = [each for each in self.manifest.looks if each.replicates != look.replicates]
         self.write(looks=[*known, look])
+
+    def freeze(self, plan: ExperimentPlan) -> None:
+        """Record the analysis plan with the time and the number of runs that ended, unless it is the last recorded."""
+        analysis, known = plan.analysis_plan, self.manifest.plans
+        if analysis is None or (known and known[-1].hash == analysis.hash):
+            return
+        frozen = PlanRecord(hash=analysis.hash, frozen=now(), runs=len(self.rows()), plan=analysis)
+        self.write(plans=[*known, frozen])
 
     def rows(self) -> dict[tuple[int, int], RunRow]:
         """The row of each run by arm and replicate; of several attempts the first that is complete.

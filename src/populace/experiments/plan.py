@@ -2,24 +2,26 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
 from pydantic import BeforeValidator
 
-from populace.base.errors import ParameterError, UnknownNameError, UsageError
+from populace.base.document_lines import add_line, at_entry
+from populace.base.errors import ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.engine.discovery import find_scenario, reference
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
 from populace.experiments.analyses import Analysis
-from populace.experiments.arms import SETTINGS, Arm, seed_of
+from populace.experiments.analysis_plan import AnalysisPlan
+from populace.experiments.arms import SETTINGS, Arm, level_text, seed_of
 from populace.experiments.code import plan_code, require_trust
 from populace.experiments.designs import Design, design_points
 from populace.experiments.factors import Factor, arm_settings, plain_interventions
 from populace.experiments.outcomes import Outcome
-from populace.experiments.plan_file import add_line, find_plan_file, read_plan_file
+from populace.experiments.plan_file import find_plan_file, read_plan_file
 from populace.journal import DECIDERS, RunSettings
 from populace.models import open_model
 from populace.prompting.variation import Variation
@@ -60,20 +62,33 @@ def _read_outcomes(outcomes: Any) -> Any:
     items = [outcomes] if isinstance(outcomes, (str, Mapping, Outcome)) else outcomes
     if not isinstance(items, list | tuple):
         raise ValueError("outcomes are a list, such as [share_blue, mean(share_blue)]")
-    return [Outcome.read(each) if isinstance(each, str) else each for each in items]
+    return _read_items(Outcome.read, items, "outcomes", isinstance(outcomes, list | tuple))
 
 
 def _read_analyses(analyses: Any) -> Any:
     items = [analyses] if isinstance(analyses, (str, Mapping, Analysis)) else analyses
     if not isinstance(items, list | tuple):
         raise ValueError("analyses are a list, such as ['path_dependence(share_blue, initial_share)']")
-    return [Analysis.read(each) if isinstance(each, str) else each for each in items]
+    return _read_items(Analysis.read, items, "analyses", isinstance(analyses, list | tuple))
+
+
+def _read_items(read: Callable[[str], Any], items: Sequence[Any], key: str, listed: bool) -> list[Any]:
+    """Items of which some are written as text; `listed` says whether the file has a list of them, or only one."""
+    result = []
+    for number, each in enumerate(items):
+        with at_entry(key, *([number] if listed else [])):
+            result.append(read(each) if isinstance(each, str) else each)
+    return result
 
 
 def _read_factors(factors: Any) -> Any:
     if not isinstance(factors, Mapping):
         raise ValueError("factors are a mapping from names to levels, such as {initial_share: [0.3, 0.7]}")
-    return {str(name): Factor.read(str(name), levels) for name, levels in factors.items()}
+    read = {}
+    for name, levels in factors.items():
+        with at_entry("factors", str(name)):
+            read[str(name)] = Factor.read(str(name), levels)
+    return read
 
 
 def _read_scenario(scenario: Any) -> Any:
@@ -107,6 +122,8 @@ class ExperimentPlan(RunSettings):
         outcomes: What is measured of every run.
         analyses: What is asked of all runs together: `path_dependence(OUTCOME, FACTOR)` or
             `fluctuation(OUTCOME, FACTOR)`. Like the number of replicates, they change no run.
+        analysis_plan: What will be compared, and how: it is hashed and dated when the experiment begins, and tables say
+            of every comparison whether it was planned. It changes no run.
         pairing: Common random numbers: replicate 3 has the same seed in all arms; or, with names of factors, in all
             arms that differ in these factors only.
         fork_at: Arms differ only from this step on, and share their history before it.
@@ -127,6 +144,7 @@ class ExperimentPlan(RunSettings):
     replicates: Annotated[int, pydantic.Field(ge=1)] = 20
     outcomes: Annotated[list[Outcome], BeforeValidator(_read_outcomes)] = pydantic.Field(min_length=1)
     analyses: Annotated[list[Analysis], BeforeValidator(_read_analyses)] = pydantic.Field(default=[])
+    analysis_plan: AnalysisPlan | None = None
     pairing: bool | list[str] = True
     fork_at: Annotated[int | None, pydantic.Field(ge=1)] = None
     stop: StoppingRule = StoppingRule()
@@ -153,7 +171,7 @@ class ExperimentPlan(RunSettings):
             UntrustedCodeError: The file names code that is not trusted; nothing was imported.
         """
         path = find_plan_file(path)
-        data, text = read_plan_file(path)
+        data = read_plan_file(path)
         data = {"name": path.stem} | data
         scenario = data.get("scenario")
         if isinstance(scenario, str) and ".py" in scenario and "\0" not in scenario:
@@ -166,8 +184,8 @@ class ExperimentPlan(RunSettings):
         require_trust(data, trusted, str(path))
         try:
             return cls(**data)
-        except UsageError as error:
-            add_line(error, path, text)
+        except PopulaceError as error:
+            add_line(error, path)
             raise
 
     def data(self) -> dict[str, Any]:
@@ -179,6 +197,8 @@ class ExperimentPlan(RunSettings):
                 del outcome["share"]
             if not outcome["time"]:
                 del outcome["time"]
+        if self.analysis_plan is None:
+            del data["analysis_plan"]
         return data | {"factors": {name: factor.data() for name, factor in self.factors.items()}}
 
     def arms(self) -> list[Arm]:
@@ -225,41 +245,62 @@ class ExperimentPlan(RunSettings):
         shorter one.
         """
         substance = self.data()
-        for name in ("question", "replicates", "stop", "keep", "analyses"):
-            del substance[name]
+        for name in ("question", "replicates", "stop", "keep", "analyses", "analysis_plan"):
+            substance.pop(name, None)
         substance["source"] = find_scenario(self.scenario).source_hash()
         digest = hashlib.blake2b(json.dumps(substance, sort_keys=True).encode(), digest_size=2)
         return f"{self.name}-{digest.hexdigest()}"
 
     def _check(self) -> None:
-        scenario = find_scenario(self.scenario)
+        with at_entry("scenario"):
+            scenario = find_scenario(self.scenario)
         known = scenario.parameter_model().model_fields
-        _check_names(f"parameter of {scenario.title()}", self.parameters, known)
+        with at_entry("parameters"):
+            _check_names(f"parameter of {scenario.title()}", self.parameters, known)
         for factor in self.factors.values():
-            factor.check(scenario)
-            if factor.name in self.parameters:
-                raise UsageError(f"{factor.name} is both a factor and a fixed parameter.")
-        _check_names("factor", self.pairing if isinstance(self.pairing, list) else (), self.factors)
-        for outcome in self.outcomes:
-            outcome.check(scenario, self.parameters)
-        for analysis in self.analyses:
-            analysis.check([outcome.name for outcome in self.outcomes], self.factors)
-        columns = [*self.factors, *(outcome.name for outcome in self.outcomes)]
-        twice = next((name for name in columns if columns.count(name) > 1), None)
-        if twice is not None:
-            raise UsageError(f"{twice!r} is declared twice among factors and outcomes.")
-        reserved = next((name for name in columns if name in RESERVED), None)
-        if reserved is not None:
-            raise UsageError(
-                f"{reserved!r} is a column of every table of results.", "Give the factor or outcome another name."
-            )
+            with at_entry("factors", factor.name):
+                factor.check(scenario)
+                if factor.name in self.parameters:
+                    raise UsageError(f"{factor.name} is both a factor and a fixed parameter.")
+        with at_entry("pairing"):
+            _check_names("factor", self.pairing if isinstance(self.pairing, list) else (), self.factors)
+        for number, outcome in enumerate(self.outcomes):
+            with at_entry("outcomes", number):
+                outcome.check(scenario, self.parameters)
+        for number, analysis in enumerate(self.analyses):
+            with at_entry("analyses", number):
+                analysis.check([outcome.name for outcome in self.outcomes], self.factors)
+        self._check_columns()
+        with at_entry("analysis_plan"):
+            self._check_analysis_plan()
         if self.replicates < 2 and not self.design.sampled:
-            raise UsageError(
-                "one replicate shows no effect: there is nothing to tell it from chance.",
-                "Use two or more; twenty are usual.",
-            )
-        open_model(self.model)
-        _check_names("decider", [self.decider], DECIDERS)
+            with at_entry("replicates"):
+                raise UsageError(
+                    "one replicate shows no effect: there is nothing to tell it from chance.",
+                    "Use two or more; twenty are usual.",
+                )
+        with at_entry("model"):
+            open_model(self.model)
+        with at_entry("decider"):
+            _check_names("decider", [self.decider], DECIDERS)
+
+    def _check_columns(self) -> None:
+        columns = [*self.factors, *(outcome.name for outcome in self.outcomes)]
+        for column, name in enumerate(columns):
+            factor = column < len(self.factors)
+            with at_entry(*(("factors", name) if factor else ("outcomes", column - len(self.factors)))):
+                if name in columns[:column]:
+                    raise UsageError(f"{name!r} is declared twice among factors and outcomes.")
+                if name in RESERVED:
+                    raise UsageError(
+                        f"{name!r} is a column of every table of results.", "Give the factor or outcome another name."
+                    )
+
+    def _check_analysis_plan(self) -> None:
+        if self.analysis_plan is not None:
+            levels = {name: [level_text(level) for level in factor.names] for name, factor in self.factors.items()}
+            names = [outcome.name for outcome in self.outcomes]
+            self.analysis_plan.check(names, levels, [arm.name for arm in self.arms()])
 
 
 class RecordedPlan(ExperimentPlan):
@@ -287,7 +328,7 @@ def _usage_error(error: pydantic.ValidationError) -> UsageError:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     parts: dict[Any, type[pydantic.BaseModel]] = {"design": Design, "stop": StoppingRule, "outcomes": Outcome}
-    parts["analyses"] = Analysis
+    parts |= {"analyses": Analysis, "analysis_plan": AnalysisPlan}
     part = parts.get(first["loc"][0]) if first["type"] == "extra_forbidden" else None
     if part is not None:
         return UnknownNameError(f"key of {first['loc'][0]}", str(first["loc"][-1]), part.model_fields)

@@ -12,16 +12,21 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.base.foreign import for_html, for_line
 from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
+from populace.experiments.analysis_plan import PlanRecord
 from populace.experiments.arms import Arm
+from populace.experiments.comparisons import (
+    ComparisonSettings,
+    effects_table,
+    factor_effects_table,
+    paired_blocks,
+    with_plan,
+)
 from populace.experiments.folder import ExperimentFolder, RunRow, find_experiment
 from populace.experiments.plan import ExperimentPlan
 from populace.experiments.survival import restricted_times, survival_table
 from populace.experiments.tables import (
-    Comparison,
     arm_means,
     arms_table,
-    effects_table,
-    factor_effects_table,
     precision_table,
     runs_table,
     sample_description,
@@ -170,9 +175,9 @@ class Results:
         baseline: str | int | Mapping[str, Any] | None = None,
         *,
         factor: str | None = None,
-        correction: str = "holm",
-        method: str = "t",
-        level: float = 0.95,
+        correction: str | None = None,
+        method: str | None = None,
+        level: float | None = None,
     ) -> pl.DataFrame:
         """How far every other arm lies from the baseline, with intervals and adjusted p values.
 
@@ -187,23 +192,49 @@ class Results:
             baseline: The arm to compare with: its name, number or levels; the first by default. With `factor`, a level.
             factor: Compare the levels of this factor instead, each averaged over the levels of the others in the
                 additive model, from the replicates in which all arms ended (see `marginal_weights`).
-            correction: For the number of comparisons: `holm`, `bh` or `bonferroni`.
-            method: `t`, `bootstrap`, `bootstrap-t` or `permutation`.
+            correction: For the number of comparisons: `holm`, `bh` or `bonferroni`; the plan's by default, else `holm`.
+            method: `t`, `bootstrap`, `bootstrap-t` or `permutation`; the plan's by default, else `t`.
+            level: The confidence level; by default the plan's, which spends alpha over planned looks, else 0.95.
+
+        Where there is an analysis plan, `planned` says of each comparison whether it was planned before there were
+        data, was added after data, or was not planned.
         """
         name = self._outcome(outcome)
         runs, order = self._numeric(name), [arm.name for arm in self._arms]
-        how = Comparison(self.experiment.paired, correction, method, level, self.is_share(name), self._looks)
+        manifest, how = self.folder.manifest, self.comparison(name, correction, method, level)
         if factor is None:
-            return effects_table(runs, name, order, self.arm(baseline).name, how)
+            first, chosen = order[0], self.arm(baseline).name
+            return with_plan(effects_table(runs, name, order, chosen, how), manifest.plans, name, None, first)
         runs = runs.with_columns(pl.col(self._factor(factor)).cast(pl.String))
         levels = runs[factor].unique(maintain_order=True).to_list()
-        first = (
+        chosen = (
             levels[0] if baseline is None else str(baseline).lower() if isinstance(baseline, bool) else str(baseline)
         )
-        if first not in levels:
-            raise UnknownNameError(f"level of {factor}", first, levels)
+        if chosen not in levels:
+            raise UnknownNameError(f"level of {factor}", chosen, levels)
         full = self.experiment.design.kind == "full"
-        return factor_effects_table(runs, name, factor, list(self.experiment.factors), first, full, how)
+        table = factor_effects_table(runs, name, factor, list(self.experiment.factors), chosen, full, how)
+        return with_plan(table, manifest.plans, name, factor, levels[0])
+
+    def comparison(
+        self,
+        outcome: str | None = None,
+        correction: str | None = None,
+        method: str | None = None,
+        level: float | None = None,
+    ) -> ComparisonSettings:
+        """How arms are compared: as asked for, else as planned, else by t at 95 %, corrected by Holm's method."""
+        share = self.is_share(outcome)
+        return ComparisonSettings.of(self.folder.manifest, self.experiment.paired, share, correction, method, level)
+
+    def values(self, outcome: str | None = None) -> pl.DataFrame:
+        """The runs with the outcome as it is compared: times until the last common step, excluded runs as missing."""
+        return self._numeric(self._outcome(outcome))
+
+    @property
+    def analysis_plan(self) -> PlanRecord | None:
+        """The analysis plan that holds: the last that was frozen before there were data, else the first."""
+        return self.folder.manifest.plan
 
     def probabilities(
         self, outcome: str | None = None, *, above: float | None = None, below: float | None = None, level: float = 0.95
@@ -303,7 +334,8 @@ class Results:
             agents: The factor that is the number of agents.
         """
         name = self._outcome(outcome)
-        runs, cluster = self._blocks(self._numeric(name), self._factor(agents))
+        plan = self.experiment
+        runs, cluster = paired_blocks(self._numeric(name), plan.factors, self._factor(agents), plan.paired)
         return fluctuation(runs, name, agents, seed=self.experiment.seed, cluster=cluster, level=level)
 
     def path_dependence(self, start: str, outcome: str | None = None, *, level: float = 0.95) -> PathDependence:
@@ -313,15 +345,9 @@ class Results:
             start: The factor that sets the start.
         """
         name = self._outcome(outcome)
-        runs, cluster = self._blocks(self.runs, self._factor(start))
+        plan = self.experiment
+        runs, cluster = paired_blocks(self.runs, plan.factors, self._factor(start), plan.paired)
         return path_dependence(runs, start, name, seed=self.experiment.seed, cluster=cluster, level=level)
-
-    def _blocks(self, runs: pl.DataFrame, factor: str) -> tuple[pl.DataFrame, str | None]:
-        """Runs with a column of what runs share that differ in one factor only, and its name; None without pairs."""
-        if not self.experiment.paired:
-            return runs, None
-        shared = ["replicate", *(name for name in self.experiment.factors if name != factor)]
-        return runs.with_columns(block=pl.concat_str(pl.col(shared).cast(pl.String), separator="|")), "block"
 
     def analyses(self, *, level: float = 0.95) -> dict[str, pl.DataFrame]:
         """The analyses that the experiment asks for, by name: a row for each combination of the other factors."""
@@ -349,12 +375,6 @@ class Results:
         if match is None:
             raise UnknownNameError("arm", key, [arm.name for arm in self._arms])
         return match
-
-    @property
-    def _looks(self) -> int:
-        """How often somebody could have stopped because of what the results were; a stop by width does not."""
-        ends = self.looks.filter(pl.col("reason") == "end").height
-        return max(1, ends + int(self.looks.height > ends))
 
     @cached_property
     def _arms(self) -> list[Arm]:
@@ -387,6 +407,10 @@ class Results:
                 f"the outcome {name!r} is infinite in {infinite} of {self.runs.height} runs, so it has no mean.",
                 "Measure something finite, or let the metric be None where there is nothing to measure.",
             )
-        if self.experiment.outcome(name).time:
-            return restricted_times(self.runs, name)
-        return self.runs
+        runs = restricted_times(self.runs, name) if self.experiment.outcome(name).time else self.runs
+        plan = self.analysis_plan
+        for exclusion in plan.plan.exclusions if plan is not None else ():
+            if exclusion.column not in runs.columns:
+                raise UnknownNameError("column of the runs", exclusion.column, runs.columns, "The plan excludes by it.")
+            runs = runs.with_columns(pl.when(~exclusion.applies()).then(pl.col(name)).alias(name))
+        return runs

@@ -2,23 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from populace.base.errors import UsageError
-from populace.base.formatting import plural
 from populace.experiments.arms import Arm
 from populace.experiments.folder import RunRow
 from populace.experiments.plan import ExperimentPlan
 from populace.statistics import (
-    Effect,
-    adjust,
-    contrast,
-    difference,
-    marginal_weights,
     mean,
     mean_share,
     replicates_for_effect,
@@ -27,10 +18,6 @@ from populace.statistics import (
 
 _RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("steps", "decisions", "calls", "reused", "tokens"), pl.Int64)
 _RUN_COLUMNS["cost"] = pl.Float64
-_EFFECT_COLUMNS = (
-    "mean baseline_mean effect low high p p_adjusted low_all high_all standardised standardised_as n".split()
-)
-_EFFECT_COLUMNS += ["paired", "looks"]
 
 
 def runs_table(rows: Sequence[RunRow], arms: Sequence[Arm], experiment: ExperimentPlan) -> pl.DataFrame:
@@ -107,7 +94,7 @@ class MissingValues:
         return {"missing": missing + missing_too, "bound_low": least, "bound_high": most}
 
 
-_BOUNDS: dict[str, Any] = {"missing": pl.Int64, "bound_low": pl.Float64, "bound_high": pl.Float64}
+BOUNDS: dict[str, Any] = {"missing": pl.Int64, "bound_low": pl.Float64, "bound_high": pl.Float64}
 
 
 def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: float, share: bool) -> pl.DataFrame:
@@ -126,150 +113,8 @@ def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: floa
             warning = estimate.warning
         row |= {"n": values.len(), **lost.mean_columns(mine[outcome]), "method": method, "warning": warning}
         rows.append(row | sample_description(mine))
-    schema: Any = dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64) | {"method": pl.String} | _BOUNDS
-    return _finite(pl.DataFrame(rows, schema_overrides=schema))
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How arms or levels are compared.
-
-    Attributes:
-        paired: Whether replicate by replicate.
-        correction: For the number of comparisons.
-        method: `t`, `bootstrap`, `bootstrap-t` or `permutation`.
-        level: The confidence level.
-        share: Whether the outcome is a share.
-        looks: How often the results were looked at, this look included.
-    """
-
-    paired: bool
-    correction: str = "holm"
-    method: str = "t"
-    level: float = 0.95
-    share: bool = False
-    looks: int = 1
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The arguments of `difference`."""
-        return {"paired": self.paired, "method": self.method, "share": None if self.share else False}
-
-
-def effects_table(
-    runs: pl.DataFrame, outcome: str, order: Sequence[str], baseline: str, how: Comparison
-) -> pl.DataFrame:
-    """The difference of every other arm from the baseline.
-
-    Args:
-        runs: A row for each run.
-        outcome: The column of the outcome.
-        order: The arms.
-        baseline: The arm to compare with.
-        how: How to compare them.
-    """
-    others = _others(order, baseline)
-    wide = _wide(runs, outcome, "arm")
-    missing = next((name for name in (baseline, *others) if name not in wide.columns), None)
-    if missing is not None:
-        raise UsageError(f"arm {missing!r} has no run yet.")
-    effects = [difference(wide[each], wide[baseline], level=how.level, **how.options) for each in others]
-    together = [difference(wide[each], wide[baseline], level=_all(how.level, others), **how.options) for each in others]
-    return _effects_frame(runs, outcome, "arm", others, baseline, effects, together, how)
-
-
-def factor_effects_table(
-    runs: pl.DataFrame, outcome: str, factor: str, factors: Sequence[str], baseline: str, full: bool, how: Comparison
-) -> pl.DataFrame:
-    """The difference of every other level of a factor from one level, in the additive model of all factors.
-
-    Only replicates count in which every arm that the comparison uses has a value.
-
-    Args:
-        runs: A row for each run.
-        outcome: The column of the outcome.
-        factor: The factor, as text.
-        factors: All factors.
-        baseline: The level to compare with.
-        full: Whether all combinations of levels were run, so that nothing is assumed about interactions.
-        how: How to compare them.
-    """
-    arms = runs.select("arm", *(pl.col(name).cast(pl.String) for name in factors)).unique("arm", maintain_order=True)
-    weights = marginal_weights(arms.drop("arm"), factor)
-    others = _others(list(weights), baseline)
-    wide = _wide(runs, outcome, "arm").select("replicate", *arms["arm"])
-    effects: list[Effect] = []
-    together: list[Effect] = []
-    for each in others:
-        weight = weights[each] - weights[baseline]
-        counts = {name: float(one) for name, one in zip(arms["arm"], weight, strict=True) if abs(one) > 1e-9}
-        block = wide.select(list(counts)).drop_nulls()
-        if how.paired and block.height < 2:
-            raise UsageError(
-                f"{plural(block.height, 'replicate')} of {factor} = {each} against {baseline} "
-                f"{'has' if block.height == 1 else 'have'} a value in all of {plural(len(counts), 'arm')}.",
-                "A level is compared only where every arm ended; run failed runs again, or more replicates.",
-            )
-        one, two = (
-            block.select(pl.sum_horizontal(pl.col(name) * abs(w) for name, w in counts.items() if w * sign > 0))
-            for sign in (1, -1)
-        )
-        for level, into in ((how.level, effects), (_all(how.level, others), together)):
-            if how.paired:
-                into.append(difference(one.to_series(), two.to_series(), level=level, **how.options))
-            else:
-                samples = [wide[name].drop_nulls().to_numpy() for name in counts]
-                into.append(contrast(samples, np.array(list(counts.values())), level))
-    table = _effects_frame(runs, outcome, factor, others, baseline, effects, together, how)
-    model = f"additive in {', '.join(factors)}" + ("" if full or len(factors) == 1 else "; assumes no interactions")
-    return table.with_columns(model=pl.lit(model))
-
-
-def _others(order: Sequence[str], baseline: str) -> list[str]:
-    others = [each for each in order if each != baseline]
-    if not others:
-        raise UsageError("there is only one arm, so there is nothing to compare it with.")
-    return others
-
-
-def _all(level: float, comparisons: Sequence[str]) -> float:
-    """The level of each interval at which all of them hold together (Bonferroni)."""
-    return 1 - (1 - level) / len(comparisons)
-
-
-def _effects_frame(
-    runs: pl.DataFrame,
-    outcome: str,
-    by: str,
-    others: list[str],
-    baseline: str,
-    effects: Sequence[Effect],
-    together: Sequence[Effect],
-    how: Comparison,
-) -> pl.DataFrame:
-    table = pl.concat([effect.table() for effect in effects])
-    table = table.rename({"mean_a": "mean", "mean_b": "baseline_mean", "difference": "effect"})
-    table = table.with_columns(
-        p_adjusted=pl.Series(adjust(table["p"], how.correction)),
-        low_all=pl.Series([each.estimate.low for each in together], dtype=pl.Float64),
-        high_all=pl.Series([each.estimate.high for each in together], dtype=pl.Float64),
-        looks=pl.lit(how.looks),
-        warning=pl.concat_str("warning", pl.lit(_looks_warning(how.looks)), separator="; ").str.strip_chars("; "),
-    )
-    lost, split = MissingValues(runs, outcome, how.share), runs.partition_by(by, as_dict=True)
-    samples = []
-    for each in others:
-        one, two = split[(each,)], split[(baseline,)]
-        samples.append(lost.effect_columns(one[outcome], two[outcome]) | sample_description(pl.concat([one, two])))
-    names = pl.DataFrame({by: others, "baseline": baseline})
-    columns = _finite(table.select(*_EFFECT_COLUMNS, "method", "warning"))
-    return pl.concat([names, columns, pl.DataFrame(samples, schema_overrides=_BOUNDS)], how="horizontal")
-
-
-def _looks_warning(looks: int) -> str:
-    if looks < 2:
-        return ""
-    return f"the results were looked at {looks} times, and p values and intervals are not corrected for it"
+    schema: Any = dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64) | {"method": pl.String} | BOUNDS
+    return finite(pl.DataFrame(rows, schema_overrides=schema))
 
 
 def precision_table(
@@ -283,7 +128,7 @@ def precision_table(
     power: float,
 ) -> pl.DataFrame:
     """How many replicates each comparison with the baseline needs."""
-    wide = _wide(runs, outcome, "arm")
+    wide = wide_table(runs, outcome, "arm")
     rows = []
     for arm in (each for each in arms if each != baseline):
         one, two = (wide[name] if name in wide else pl.Series(name, [], dtype=pl.Float64) for name in (arm, baseline))
@@ -301,13 +146,13 @@ def precision_table(
     return pl.DataFrame(rows, schema_overrides={"sd": pl.Float64, "needed": pl.Int64})
 
 
-def _finite(table: pl.DataFrame) -> pl.DataFrame:
+def finite(table: pl.DataFrame) -> pl.DataFrame:
     """A table with nothing in the place of figures that do not exist, such as the p of an effect without variation."""
     floats = [name for name, dtype in table.schema.items() if dtype.is_float()]
     return table.with_columns(pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats)
 
 
-def _wide(runs: pl.DataFrame, outcome: str, by: str) -> pl.DataFrame:
+def wide_table(runs: pl.DataFrame, outcome: str, by: str) -> pl.DataFrame:
     """A row for each replicate and a column for each arm or level."""
     return runs.pivot(on=by, index="replicate", values=outcome).sort("replicate")
 

@@ -1,6 +1,7 @@
 """The run folder: manifest, settings, interventions, committed steps, forks."""
 
 from populace.journal.binding import check_end, damage, verify_journal
+from populace.journal.intervention import Intervention, Target
 from populace.journal.intervention_list import AnyIntervention, read_interventions
 from populace.journal.interventions import (
     NOBODY_SELECTED,
@@ -9,11 +10,9 @@ from populace.journal.interventions import (
     ChangeParameters,
     ChangeThing,
     InnerVoice,
-    Intervention,
     RemovePeople,
     SetColumns,
     SwapModel,
-    Target,
 )
 from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now

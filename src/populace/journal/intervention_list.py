@@ -8,13 +8,13 @@ import pydantic
 
 from populace.base.documents import DocumentError, parse_json, read_text
 from populace.base.errors import InterventionError
+from populace.journal.intervention import Intervention
 from populace.journal.interventions import (
     AddPeople,
     Announce,
     ChangeParameters,
     ChangeThing,
     InnerVoice,
-    Intervention,
     RemovePeople,
     SetColumns,
     SwapModel,

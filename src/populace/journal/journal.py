@@ -123,7 +123,7 @@ class Journal(Record):
 
     def steps(self) -> list[int]:
         """The numbers of all committed steps, from 0, the beginning."""
-        own = committed_steps(self.folder / "steps")
+        own = committed_steps(self.folder / "steps", self._commits)
         if own and own[0] != self.first_own_step:
             raise DamagedRunError(f"{self.name}: its first step is {own[0]}, not {self.first_own_step}.")
         self._check_parents()
@@ -133,7 +133,7 @@ class Journal(Record):
         """Raise DamagedRunError where a fork leaves its parent after the parent's last step."""
         journal = self
         while not journal._parent_checked and (parent := journal.parent) is not None:
-            own = committed_steps(parent.folder / "steps")
+            own = committed_steps(parent.folder / "steps", parent._commits)
             count = own[-1] + 1 if own else parent.first_own_step
             if journal.first_own_step > count:
                 raise DamagedRunError(
@@ -167,14 +167,14 @@ class Journal(Record):
 
     def rows(self, name: str, steps: Sequence[int], *where: pl.Expr, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The rows of a table at some steps that meet every condition: the step, then its columns, or some of them."""
-        files: dict[int, Path] = {}
-        size = 0
+        files: dict[int, str] = {}
+        file, size = f"{name}.parquet", 0
         for step in steps:
             commit = self.commit_of(step)
-            path = table_path(self.holder(step).folder / "steps", commit, name)
+            path = table_path(f"{self.holder(step).folder}/steps", commit, name) if file in commit.files else None
             if path is not None:
                 files[step] = path
-                size += commit.files[f"{name}.parquet"][0]
+                size += commit.files[file][0]
         return file_rows(files, where, columns, size=size)
 
     def table_names(self, step: int) -> list[str]:

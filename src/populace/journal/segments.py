@@ -7,13 +7,14 @@ for the whole journal, and whatever was truncated or edited is found and named.
 
 import contextlib
 import errno
+import functools
 import hashlib
 import itertools
 import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def write_segment(
             path = beside / f"{name}.parquet"
             path.parent.mkdir(exist_ok=True)
             table.write_parquet(path, compression="lz4", statistics=False)
-            files[f"{name}.parquet"] = (path.stat().st_size, _hash(path))
+            files[f"{name}.parquet"] = (path.stat().st_size, _hash(str(path)))
         body = {"step": step, "files": files, "previous": previous, "facts": dict(facts)}
         text = json.dumps(body, sort_keys=True) + "\n"
         (beside / COMMIT).write_text(text, encoding="utf-8")
@@ -83,8 +84,13 @@ def write_segment(
     return Commit(step, files, previous, dict(facts), _digest(text))
 
 
-def committed_steps(steps: Path) -> list[int]:
-    """The numbers of the committed segments, in order; a gap is damage."""
+def committed_steps(steps: Path, known: Container[int] = ()) -> list[int]:
+    """The numbers of the committed segments, in order; a gap is damage.
+
+    Args:
+        steps: The folder that holds the segments.
+        known: Segments whose COMMIT was read before, and is not looked for again.
+    """
     try:
         entries = list(os.scandir(steps))
     except FileNotFoundError:
@@ -99,8 +105,9 @@ def committed_steps(steps: Path) -> list[int]:
         if entry.is_symlink():
             raise DamagedRunError(f"{steps.parent.name}: step {entry.name} is a link to another place.", _RESTORE)
         # A text in place of a path: runs have thousands of steps, and this is asked often.
-        if os.path.isfile(f"{entry.path}/{COMMIT}"):
-            numbers.append(int(entry.name))
+        number = int(entry.name)
+        if number in known or os.path.isfile(f"{entry.path}/{COMMIT}"):
+            numbers.append(number)
     numbers.sort()
     for before, after in itertools.pairwise(numbers):
         if after != before + 1:
@@ -134,8 +141,7 @@ def _check_commit(commit: Commit, step: int) -> None:
     if commit.step != step:
         raise ValueError(f"it is the commit of step {commit.step}")
     for name in commit.files:
-        leaf = name.removeprefix("tables/")
-        if problem := name_problem(leaf) or ("" if leaf.endswith(".parquet") else f"{leaf[:80]!r} is no table"):
+        if problem := _file_problem(name):
             raise ValueError(problem)
     people, statuses = commit.facts["people"], commit.facts.get("statuses", {})
     names = [*people["columns"], *people["written"]]
@@ -144,6 +150,13 @@ def _check_commit(commit: Commit, step: int) -> None:
     counts = [*statuses.values(), *(commit.facts.get(name, 0) for name in ("scored", "sampled", "low_mass"))]
     if not all(isinstance(count, int) and 0 <= count < 2**53 for count in counts):
         raise ValueError("its counts of answers cannot be read")
+
+
+@functools.lru_cache(maxsize=1024)
+def _file_problem(name: str) -> str:
+    """Why a name in COMMIT is not that of a table of its step; empty where it is. All steps have the same names."""
+    leaf = name.removeprefix("tables/")
+    return name_problem(leaf) or ("" if leaf.endswith(".parquet") else f"{leaf[:80]!r} is no table")
 
 
 def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
@@ -163,12 +176,15 @@ def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:
     return None if path is None else pl.scan_parquet(path)
 
 
-def table_path(steps: Path, commit: Commit, name: str) -> Path | None:
-    """The file of a table, whose size and, if it is small, hash were checked; None where the step has no such table."""
+def table_path(steps: Path | str, commit: Commit, name: str) -> str | None:
+    """The file of a table, whose size and, if it is small, hash were checked; None where the step has no such table.
+
+    It is a text in place of a path, because thousands are asked for at once.
+    """
     file = f"{name}.parquet"
     if file not in commit.files:
         return None
-    path = steps / f"{commit.step:05d}" / file
+    path = f"{steps}/{commit.step:05d}/{file}"
     size, digest = commit.files[file]
     _check_size(path, size, commit.step)
     if size <= _SMALL_BYTES:
@@ -184,7 +200,7 @@ def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
             _MEND,
         )
     for name, (size, digest) in commit.files.items():
-        path = steps / f"{commit.step:05d}" / name
+        path = f"{steps}/{commit.step:05d}/{name}"
         _check_size(path, size, commit.step)
         _check_content(path, digest, commit.step)
 
@@ -209,15 +225,16 @@ def writing(path: Path) -> Iterator[None]:
 _MEND = "Restore it from a copy, or fork the run before this step."
 
 
-def _where(path: Path, step: int) -> str:
+def _where(file: str, step: int) -> str:
+    path = Path(file)
     run = path.parents[3 if path.parent.name == "tables" else 2].name
     return f"{run}, step {step}: {path.name}"
 
 
-def _check_size(path: Path, size: int, step: int) -> None:
+def _check_size(path: str, size: int, step: int) -> None:
     try:
-        status = path.lstat()
-        folder = path.parent.lstat()
+        status = os.lstat(path)
+        folder = os.lstat(os.path.dirname(path))
     except (OSError, ValueError) as error:
         raise DamagedRunError(f"{_where(path, step)} is missing.", _MEND) from error
     if not stat.S_ISREG(status.st_mode) or not stat.S_ISDIR(folder.st_mode):
@@ -227,7 +244,7 @@ def _check_size(path: Path, size: int, step: int) -> None:
         raise DamagedRunError(f"{_where(path, step)} was {word}: {status.st_size} bytes, {size} were committed.", _MEND)
 
 
-def _check_content(path: Path, digest: str, step: int) -> None:
+def _check_content(path: str, digest: str, step: int) -> None:
     try:
         actual = _hash(path)
     except OSError as error:
@@ -236,8 +253,10 @@ def _check_content(path: Path, digest: str, step: int) -> None:
         raise DamagedRunError(f"{_where(path, step)} was edited after it was committed.", _MEND)
 
 
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
+def _hash(path: str) -> str:
+    with open(path, "rb", buffering=0) as file:
+        if os.fstat(file.fileno()).st_size <= _SMALL_BYTES:
+            return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 

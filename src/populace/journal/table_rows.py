@@ -5,7 +5,6 @@ files are one query where their columns agree, and a few at a time where they do
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import polars as pl
 
@@ -19,7 +18,7 @@ _AT_ONCE = 64
 
 
 def file_rows(
-    files: Mapping[int, Path], where: Sequence[pl.Expr], columns: Sequence[str] = (), *, size: int
+    files: Mapping[int, str], where: Sequence[pl.Expr], columns: Sequence[str] = (), *, size: int
 ) -> pl.DataFrame:
     """The rows of some files that meet every condition: the step, then the columns of all files.
 
@@ -50,19 +49,18 @@ def joined_rows(
     return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
 
-def _one_query(
-    files: Mapping[int, Path], where: Sequence[pl.Expr], columns: Sequence[str], whole: bool
-) -> pl.DataFrame:
-    steps = {str(path): step for step, path in files.items()}
+def _one_query(files: Mapping[int, str], where: Sequence[pl.Expr], columns: Sequence[str], whole: bool) -> pl.DataFrame:
+    steps = {path: step for step, path in files.items()}
     scan = pl.scan_parquet(list(steps), include_file_paths=_FILE, glob=False, hive_partitioning=False)
     step = pl.col(_FILE).replace_strict(steps, return_dtype=pl.Int64).alias("step")
     chosen = [step, *(list[str | pl.Expr](columns) or [pl.exclude("step", _FILE)])]
+    # What is collected has a chunk for each file, and every operation on thousands of chunks takes long.
     if whole and not columns:
-        return scan.collect().filter(*where).select(chosen)
-    return scan.filter(*where).select(chosen).collect()
+        return scan.collect().rechunk().filter(*where).select(chosen)
+    return scan.filter(*where).select(chosen).collect().rechunk()
 
 
-def _few_at_a_time(files: Mapping[int, Path], where: Sequence[pl.Expr], columns: Sequence[str]) -> pl.DataFrame:
+def _few_at_a_time(files: Mapping[int, str], where: Sequence[pl.Expr], columns: Sequence[str]) -> pl.DataFrame:
     steps, tables = list(files), list[pl.DataFrame]()
     for first in range(0, len(steps), _AT_ONCE):
         scans = [pl.scan_parquet(files[step], glob=False).filter(*where) for step in steps[first : first + _AT_ONCE]]

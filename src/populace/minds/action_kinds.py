@@ -59,7 +59,7 @@ class BaseAction(pydantic.BaseModel):
         return cls.title().replace(" ", "_")
 
     def phrase(self) -> str:
-        """The action in words, such as `give (to Ann, thing apple)`."""
+        """The action in words, such as `give Ann the apple`."""
         return action_phrase(type(self), self.model_dump())
 
 
@@ -138,4 +138,4 @@ def option_word(option: Any) -> str:
 def action_phrase(kind: type[BaseAction], values: dict[str, Any]) -> str:
     """An action with its arguments so far, in words."""
     parts = ", ".join(f"{name.replace('_', ' ')} {option_word(value)}" for name, value in values.items())
-    return f"{kind.title()} ({parts})" if parts else kind.title()
+    return f"{kind.title()} {parts}" if parts else kind.title()

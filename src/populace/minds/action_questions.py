@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CHOICE = "What do you do now?"
 POSSIBLE = "You can do one of these things:\n{possible_actions}"
-DECIDED = "You have decided: {decision}."
+DECIDED = "You have decided to {decision}."
 
 
 @dataclass

@@ -15,11 +15,15 @@ class Speak(BaseAction):
 
     Example:
         >>> Speak(to="Ann", text="Good morning!").phrase()
-        'speak (to Ann, text Good morning!)'
+        'tell Ann: "Good morning!"'
     """
 
     to: Annotated[str, Among("people")] = Field(description="To whom do you speak?")
     text: str = Field(min_length=1, max_length=2000, description="What do you say?")
+
+    def phrase(self) -> str:
+        """The action in words."""
+        return f'tell {self.to}: "{self.text}"'
 
 
 class Move(BaseAction):
@@ -27,10 +31,14 @@ class Move(BaseAction):
 
     Example:
         >>> Move(to="harbour").phrase()
-        'move (to harbour)'
+        'go to harbour'
     """
 
     to: Annotated[str, Among("places")] = Field(description="Where do you go?")
+
+    def phrase(self) -> str:
+        """The action in words."""
+        return f"go to {self.to}"
 
 
 class Use(BaseAction):
@@ -38,7 +46,7 @@ class Use(BaseAction):
 
     Example:
         >>> Use(thing="stove", so_that_it_is="hot").phrase()
-        'use (thing stove, so that it is hot)'
+        'use the stove'
     """
 
     thing: Annotated[str, Among("things")] = Field(description="Which thing do you use?")
@@ -46,17 +54,25 @@ class Use(BaseAction):
         min_length=1, max_length=60, description="In what state is it afterwards, in one or two words?"
     )
 
+    def phrase(self) -> str:
+        """The action in words."""
+        return f"use the {self.thing}"
+
 
 class Give(BaseAction):
     """Give something that you carry to somebody who is here.
 
     Example:
         >>> Give(to="Ann", thing="apple").phrase()
-        'give (to Ann, thing apple)'
+        'give Ann the apple'
     """
 
     to: Annotated[str, Among("people")] = Field(description="To whom do you give something?")
     thing: Annotated[str, Among("belongings")] = Field(description="What do you give?")
+
+    def phrase(self) -> str:
+        """The action in words."""
+        return f"give {self.to} the {self.thing}"
 
 
 class Post(BaseAction):
@@ -64,7 +80,11 @@ class Post(BaseAction):
 
     Example:
         >>> Post(text="Who has seen my cat?").phrase()
-        'post (text Who has seen my cat?)'
+        'write on the board: "Who has seen my cat?"'
     """
 
     text: str = Field(min_length=1, max_length=2000, description="What do you write?")
+
+    def phrase(self) -> str:
+        """The action in words."""
+        return f'write on the board: "{self.text}"'

@@ -20,7 +20,7 @@ from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFai
 from populace.models.providers import Provider
 from populace.models.reply_checks import first_token_alternatives, read_completion, reply_object
 from populace.models.server_access import base_address, check_address, check_key, read_key, rejected_key_error
-from populace.models.server_probe import REJECTED, Server, list_models, probe
+from populace.models.server_probe import REJECTED, Server, list_models, number_tokens, probe
 
 if TYPE_CHECKING:
     import openai
@@ -107,6 +107,7 @@ class OpenAICompatible(Model):
         known = dict(facts or {})
         if known.get("name") != self.name or known.get("address", self.base_url) != self.base_url:
             known = await probe(self._ask_for_tokens, self._server, self.name)
+            known["number_tokens"] = await number_tokens(self._client, self._server, self.name, self.timeout_s)
         self.facts = known
         lacks = self.provider.lacks if self.provider is not None else ()
         self.capabilities = Capabilities(
@@ -144,6 +145,13 @@ class OpenAICompatible(Model):
         if self._client is None:
             raise ModelError(f"{self.spec} was not started.")
         return self._client
+
+    def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
+        """The first token of each point of a scale to 10, where the server reports it; None for other texts."""
+        tokens = self.facts.get("number_tokens")
+        if tokens is None or "10" not in texts or not all(text.isdecimal() and int(text) <= 10 for text in texts):
+            return None
+        return [tokens[int(text)] for text in texts]
 
     async def _ask_for_tokens(self, body: dict[str, Any]) -> ReplyOrFailure:
         return await self._request_with_retries(body, _read_probe)

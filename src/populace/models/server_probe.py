@@ -19,6 +19,8 @@ REJECTED = "the server rejected the request"
 """How the detail of a failure begins if the server understood the request and refused it."""
 _MOST_TOKENS = 20
 _LISTING_S = 20.0
+_NUMBERS = tuple([str(number) for number in range(11)])
+_SPACES = " ▁Ġ"
 _SPARE_TOKENS = 2048
 """How many tokens a model that reasons before it answers gets for that."""
 
@@ -89,6 +91,50 @@ async def list_models(client: openai.AsyncOpenAI, server: Server, timeout_s: flo
             continue  # Some servers have no list of models, and some keys may not read it.
     client.base_url = server.base_url
     return server
+
+
+async def number_tokens(client: openai.AsyncOpenAI, server: Server, name: str, timeout_s: float) -> list[str] | None:
+    """The first token of each number from 0 to 10 as it is written after a lead; None where that cannot be used.
+
+    llama.cpp and vLLM tokenise texts on request. llama.cpp lets a reply go on after a space, so that its next token is
+    a digit. vLLM may drop that space, so there each number must be one token.
+
+    Args:
+        client: The client.
+        server: The server.
+        name: The model's name on the server.
+        timeout_s: How long the request may take.
+    """
+    import httpx
+    import openai
+
+    owner = server.owner(name)
+    if owner not in ("llamacpp", "vllm"):
+        return None
+    text = "".join([f" {number}" for number in _NUMBERS])
+    body = {"content": text, "add_special": False, "with_pieces": True}
+    if owner == "vllm":
+        body = {"model": name, "prompt": text, "add_special_tokens": False, "return_token_strs": True}
+    address = server.base_url.removesuffix("/v1") + "/tokenize"
+    try:
+        async with asyncio.timeout(min(timeout_s, _LISTING_S)):
+            response = await client.post(address, body=body, cast_to=httpx.Response)
+        return _first_of_each(response.json(), owner == "llamacpp")
+    except (openai.APIError, TimeoutError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return None  # Without this knowledge a scale to 10 is shown with letters.
+
+
+def _first_of_each(document: Any, spaced: bool) -> list[str] | None:
+    """The first token of each number, from the tokens of all of them in a row."""
+    rows = document["tokens"] if spaced else document["token_strs"]
+    pieces = [str(row["piece"] if spaced else row)[:8] for row in rows[: 4 * len(_NUMBERS)]]
+    starts = [at for at, piece in enumerate(pieces) if piece.startswith(tuple(_SPACES))]
+    numbers = ["".join(pieces[a:b]).strip(_SPACES) for a, b in zip(starts, [*starts[1:], len(pieces)], strict=True)]
+    firsts = [pieces[at] for at in starts]
+    if numbers != [*_NUMBERS]:
+        return None
+    whole = [first.strip(_SPACES) for first in firsts] == numbers
+    return firsts if whole or (spaced and not any(first.strip(_SPACES) for first in firsts)) else None
 
 
 async def probe(

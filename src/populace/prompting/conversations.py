@@ -18,7 +18,7 @@ from populace.base.templates import FEW, Piece, concat_texts
 from populace.models import ChatMessage, Model
 from populace.prompting.composition import Prompts, compose
 from populace.prompting.inquiry import Inquiry
-from populace.questions import Arrangement, Finite, Mode, Question, words_or_labels
+from populace.questions import Arrangement, Finite, Mode, Question, mode_of
 
 _THINK = "First think aloud about it in two or three sentences. Do not give the answer yet."
 _GAP = "\n\n"
@@ -34,7 +34,7 @@ class Conversations:
         user: For each row, what one is told and asked.
         fields: For each row, the values behind the text that differ between rows.
         arrangements: For each row, the order in which options are shown; empty where there are none.
-        mode: Whether options are worded or labelled.
+        mode: How options are shown and scored.
         seeds: For each row, the seed of its sampling; None where nothing is sampled.
         orders: How many consecutive rows show one prompt in different orders.
         turns: For each row, what was said after the first question.
@@ -70,10 +70,11 @@ class Conversations:
 
 
 def scoring_mode(question: Question, model: Model) -> Mode:
-    """Words or labels, by the model's own tokens where it reports them."""
+    """How options are shown and scored, by the model's own tokens where it reports them."""
     if not isinstance(question, Finite):
         return "words"
-    return words_or_labels(question, model.first_tokens(question.words) if question.scoring == "auto" else None)
+    tokens = model.first_tokens(question.words) if question.scoring == "auto" else None
+    return mode_of(question, tokens, model.capabilities.lead)
 
 
 def conversations(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Conversations:
@@ -81,7 +82,7 @@ def conversations(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Conversation
 
     Args:
         inquiry: What is asked, of whom.
-        mode: Whether options are worded or labelled.
+        mode: How options are shown and scored.
         scored: Whether distributions will be read; then orders can be averaged.
     """
     question = inquiry.question

@@ -72,6 +72,10 @@ class Situation:
         return cls(question, Template(given), constants, columns, recollections[0] if recollections else None)
 
 
+INNER_PURPOSES = ("importance", "reflection", "relationship", "personas")
+"""What a mind does by itself: the model answers these also for people whom somebody plays."""
+
+
 @dataclass(frozen=True)
 class Inquiry:
     """One question to some people.
@@ -126,6 +130,9 @@ class Inquiry:
 
     def by_decider(self) -> list[tuple[Rows, str, Inquiry]]:
         """The inquiry split by who decides: rows of the people, the decider, and their part of the inquiry."""
+        if self.decider != "human" and self.purpose.partition(":")[0] in INNER_PURPOSES:
+            parts = self._split("decider", self.decider)
+            return [(rows, "model" if name == "human" else name, part) for rows, name, part in parts]
         if not self.play:
             return self._split("decider", self.decider)
         people = self.people

@@ -6,7 +6,18 @@ from populace.questions.base import STATUS_DTYPE, STATUSES, VALID, Answer, Answe
 from populace.questions.finite import LABELS, Arrangement, Choice, Finite, Rating
 from populace.questions.form import Form
 from populace.questions.number import Number
-from populace.questions.scoring import LOW_MASS, NO_MASS, Mode, Scores, score, tally, token_owner, words_or_labels
+from populace.questions.scoring import (
+    LOW_MASS,
+    NO_MASS,
+    Mode,
+    Scores,
+    is_one,
+    mode_of,
+    score,
+    tally,
+    tell_ten_from_one,
+    token_owner,
+)
 from populace.questions.speech import Speech
 from populace.questions.text import Text
 from populace.questions.utterance import Utterance, cleaning_counts
@@ -35,8 +46,10 @@ __all__ = [
     "Text",
     "Utterance",
     "cleaning_counts",
+    "is_one",
+    "mode_of",
     "score",
     "tally",
+    "tell_ten_from_one",
     "token_owner",
-    "words_or_labels",
 ]

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 from populace.questions.finite import LABELS, Arrangement, Finite
 from populace.questions.reply_parsing import bare_form, normal_form
 
-Mode = Literal["words", "labels"]
+Mode = Literal["words", "labels", "digits"]
+"""How options are shown and scored: by their words, by letters, or as numbers that the model writes digit by digit."""
 Tokens = Sequence[tuple[str, float]]
 Owner = Callable[[str], int | None]
 """A function from a token to the index of the option that it begins, or None."""
@@ -34,21 +35,25 @@ class Scores(NamedTuple):
     mass: float
 
 
-def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mode:
-    """Whether the options of a question are scored by their words or by their labels.
+def mode_of(question: Finite, first_tokens: Sequence[str] | None, lead: bool = False) -> Mode:
+    """Whether the options of a question are scored by their words, by their labels, or digit by digit.
 
     Words can be used if their first tokens differ. If the model's tokens are not known, the words must begin with
     different letters: then their first tokens differ for every tokeniser. The points of a scale to 10 or more can be
-    used if the model writes each of them, 10 too, as one token.
+    used if the model writes each of them, 10 too, as one token. A scale to 10 is scored digit by digit if the model
+    writes a space first and then one token for each digit, and its replies can be made to begin with given words.
 
     Args:
         question: The question.
         first_tokens: The first token of each option as the model writes it, or None if that is not known.
+        lead: Whether replies can be made to begin with given words.
 
     Example:
-        >>> from populace.questions import Choice
-        >>> words_or_labels(Choice("Agree?", options=("agree", "agree strongly")), None)
+        >>> from populace.questions import Choice, Rating
+        >>> mode_of(Choice("Agree?", options=("agree", "agree strongly")), None)
         'labels'
+        >>> mode_of(Rating("How sure?", low=0, high=10), [" "] * 11, lead=True)
+        'digits'
     """
     if question.scoring != "auto":
         return question.scoring
@@ -57,7 +62,9 @@ def words_or_labels(question: Finite, first_tokens: Sequence[str] | None) -> Mod
     if first_tokens is not None:
         heads = [normal_form(token.lstrip(_MARKS)) for token in first_tokens]
         if question.has_whole_tokens:
-            return "words" if heads == shapes else "labels"
+            if heads == shapes:
+                return "words"
+            return "digits" if lead and not any(heads) and shapes[-1] == "10" else "labels"
         if any(len(head) < 2 and head != shape for head, shape in zip(heads, shapes, strict=True)):
             return "labels"
     alike = any(i != j and other.startswith(head) for i, head in enumerate(heads) for j, other in enumerate(shapes))
@@ -106,6 +113,38 @@ def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
     return Scores(tuple([p / total for p in sums]), total if total < 1.0 else 1.0)
 
 
+def tell_ten_from_one(tokens: Tokens, following: Tokens) -> Tokens:
+    """The first tokens of a scale to 10 with the probability of "1" divided between 1 and 10.
+
+    A "1" that another digit than 0 follows is a number outside the scale, and counts for neither.
+
+    Args:
+        tokens: The most likely first tokens.
+        following: The most likely tokens after "1".
+
+    Example:
+        >>> half, quarter = math.log(0.5), math.log(0.25)
+        >>> tokens = tell_ten_from_one([("1", half), ("7", half)], [(".", half), ("0", quarter), ("5", quarter)])
+        >>> [(token, round(math.exp(logprob), 3)) for token, logprob in tokens]
+        [('1', 0.25), ('10', 0.125), ('7', 0.5)]
+    """
+    digits = [(token, math.exp(logprob)) for token, logprob in following if token[:1].isdecimal()]
+    zero = sum([p for token, p in digits if token == "0"])
+    none = 1.0 - sum([p for _, p in digits])
+    divided: list[tuple[str, float]] = []
+    for token, logprob in tokens:
+        if is_one(token):
+            divided += [(form, logprob + math.log(p)) for form, p in ((token, none), ("10", zero)) if p > 0.0]
+        else:
+            divided.append((token, logprob))
+    return divided
+
+
+def is_one(token: str) -> bool:
+    """Whether a token is the digit 1, which may be the beginning of 10."""
+    return token.strip(_MARKS) == "1"
+
+
 @functools.lru_cache(maxsize=256)
 def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode, whole: bool = False) -> Owner:
     """A function from a token to the index of the option that it begins, or None.
@@ -113,7 +152,7 @@ def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode, wh
     Args:
         words: The wording of each option.
         arrangement: The order in which options are shown.
-        mode: Whether words or labels are scored.
+        mode: How options are shown and scored.
         whole: Whether each word is one token, so that a token that is a word is not the beginning of a longer one.
     """
     shapes = tuple(normal_form(word) for word in words)
@@ -134,4 +173,4 @@ def token_owner(words: tuple[str, ...], arrangement: Arrangement, mode: Mode, wh
     def by_label(token: str) -> int | None:
         return places.get(token.strip(_MARKS + ").:*"))
 
-    return by_word if mode == "words" else by_label
+    return by_label if mode == "labels" else by_word

@@ -5,14 +5,17 @@ from populace.statistics.anova import Anova, one_way, tukey
 from populace.statistics.contrasts import contrast, marginal_weights
 from populace.statistics.decomposition import Decomposition, decompose
 from populace.statistics.effects import Effect, adjust, difference, p_text
+from populace.statistics.effects_over import effect_over
 from populace.statistics.ensembles import Fluctuation, PathDependence, fluctuation, path_dependence
 from populace.statistics.equivalence import Equivalence, equivalence
 from populace.statistics.intervals import Estimate, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
 from populace.statistics.rankings import KruskalWallis, dunn, kendall_w, kruskal_wallis
+from populace.statistics.regression import Regression, fit_regression
 from populace.statistics.resampling import bootstrap
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
+from populace.statistics.sequential import look_levels
 from populace.statistics.skill import SkillScale, true_skill, update_skills
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "KruskalWallis",
     "MixedModel",
     "PathDependence",
+    "Regression",
     "Sensitivity",
     "SkillScale",
     "adjust",
@@ -36,11 +40,14 @@ __all__ = [
     "decompose",
     "difference",
     "dunn",
+    "effect_over",
     "equivalence",
     "fit_mixed_model",
+    "fit_regression",
     "fluctuation",
     "kendall_w",
     "kruskal_wallis",
+    "look_levels",
     "marginal_weights",
     "mean",
     "mean_share",

@@ -101,7 +101,7 @@ def contrast(samples: Sequence[Numbers], weights: Numbers, level: float = 0.95) 
     freedom = sum(parts) ** 2 / sum(p * p / (len(values) - 1) for p, (values, _) in zip(parts, used, strict=True))
     error = math.sqrt(sum(parts))
     half = t_quantile(level, freedom) * error
-    warning = cautions.joined(
+    warning = cautions.join_sentences(
         cautions.few(min(len(values) for values, _ in used)),
         "nothing varies in one arm, which is taken to vary like the others" if not all(variances) else "",
     )

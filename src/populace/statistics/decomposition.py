@@ -1,6 +1,5 @@
 """The variance of an outcome by source: the factors of a study, their interactions, and chance."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +8,7 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import stream
+from populace.statistics.cautions import join_sentences
 from populace.statistics.factorial import FactorGrid, FactorialFit
 from populace.statistics.intervals import Estimate, estimates_table
 from populace.statistics.resampling import percentile
@@ -129,16 +129,11 @@ def decompose(
     total = float(parted.clip(0).sum())
     rng = stream(seed, "statistics/decompose")
     draws = np.vstack([_shares(parted), _shares(fit.draws(belongs, resamples, rng))])
-    warning = _heavy_tails(fit.kurtosis, len(y))
+    warning = "" if fit.normal else "chance has heavy tails, for which the intervals of shares are too short"
+    if fit.thin:
+        warning = join_sentences(warning, "from so few clusters the intervals of shares are a little too short")
     shares = {part: replace(percentile(draws[:, i], *basis), warning=warning) for i, part in enumerate(parts)}
     return Decomposition(shares, total, *facts, warning)
-
-
-def _heavy_tails(kurtosis: float, n: int) -> str:
-    """A caution where residuals have heavier tails than normal ones, which the intervals assume."""
-    if kurtosis <= 2 * math.sqrt(24 / n):
-        return ""
-    return "the residuals have heavy tails, for which the intervals of shares are too short"
 
 
 def _factors(frame: pl.DataFrame, outcome: str, factors: Sequence[str], cluster: str | None) -> list[str]:

@@ -161,10 +161,8 @@ def difference(
         warning = "nothing varies, which says nothing about how far other runs would differ"
     else:
         low, high, p, how = _compared(first, second, gap, error, freedom, paired, method, level, seed, resamples)
-        warning = cautions.joined(
-            cautions.few(min(len(first), len(second))) or cautions.skewed(first, second, paired=paired)
-            if method != "permutation"
-            else "",
+        warning = cautions.join_sentences(
+            cautions.few(min(len(first), len(second)), method) or cautions.skewed(first, second, paired=paired),
             cautions.one_sided(first, second) if is_share else "",
             _one_constant(first, second) if not paired else "",
         )

@@ -22,7 +22,7 @@ class Fluctuation:
     Assumes runs that differ only in seed and number of agents, independent of each other, and a spread that follows
     a power of that number. Agents that act on their own give an exponent of −1/2; a spread that falls more slowly
     means that they move together. Intervals come from drawing the runs of each size anew, or the seeds where sizes
-    share them; with fewer than twenty runs of a size they are too short, and say so.
+    share them; with fewer than fifty runs of a size they are a little too short, and say so.
 
     Attributes:
         exponent: The fitted power, with its interval.
@@ -111,7 +111,11 @@ def fluctuation(
     centre = float(np.average(logs, weights=weights))
     basis = ("bootstrap of runs (percentile)", dropped)
     few = min(map(len, values.values()))
-    warning = f"from {few} runs of a size the interval of a spread is too short" if few < cautions.ENOUGH else ""
+    warning = (
+        f"from {few} runs of a size the interval of a spread is too short"
+        if few < cautions.ENOUGH_FOR_BOOTSTRAP
+        else ""
+    )
     exponent = replace(percentile(slopes, runs.height, level, *basis), warning=warning)
     spread = {
         size: replace(percentile(draws[:, i], len(values[size]), level, *basis), warning=warning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,13 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.statistics.values import Numbers, library
+from populace.statistics.cautions import looks_normal
+from populace.statistics.values import Numbers
 
 Places = npt.NDArray[np.int64]
 
 _MAX_CELLS = 4096
-_HALVINGS = 36
+_FEW = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,8 @@ class FactorialFit:
         sums: The sum of squares of the residuals between clusters, and within.
         freedom: The degrees of freedom of both.
         runs: The number of runs in a cluster.
-        kurtosis: The excess kurtosis of the residuals; 0 for normal ones.
+        normal: Whether the residuals look normal, between clusters and within them.
+        thin: Whether terms are judged by the differences between few clusters.
     """
 
     grid: FactorGrid
@@ -144,7 +147,8 @@ class FactorialFit:
     sums: tuple[float, float]
     freedom: tuple[int, int]
     runs: float
-    kurtosis: float
+    normal: bool
+    thin: bool
 
     @classmethod
     def of(cls, grid: FactorGrid, y: Numbers, owner: Places | None) -> FactorialFit:
@@ -175,18 +179,11 @@ class FactorialFit:
         sizes = np.bincount(grid.column_term, minlength=terms)
         sums = float((rest_between**2).sum()), float((rest_within**2).sum())
         per_cluster = (n - float((counts**2).sum()) / n) / max(1, clusters - 1)
-        residuals = y - design @ coefficients
-        return cls(
-            grid,
-            squares,
-            sizes.astype(np.int64),
-            between / sizes,
-            within / sizes,
-            sums,
-            freedom,
-            per_cluster,
-            _kurtosis(residuals),
-        )
+        rests = (rest_between,) if alone else (rest_between, rest_within)
+        normal = all(_light_tails(rest) and looks_normal(rest) for rest in rests)
+        counted = (squares, sizes.astype(np.int64), between / sizes, within / sizes)
+        thin = not alone and rank_between > 1 and freedom[0] < _FEW
+        return cls(grid, *counted, sums, freedom, per_cluster, normal, thin)
 
     @property
     def strata(self) -> tuple[Numbers, Numbers]:
@@ -210,8 +207,8 @@ class FactorialFit:
     def draws(self, belongs: Numbers, count: int, rng: np.random.Generator) -> Numbers:
         """Variances of the parts that the data allow, one row for each draw.
 
-        The variance of each stratum is its sum of squares divided by a chi-square number. That of a term is the
-        non-centrality under which a non-central chi-square number is as large as what was observed.
+        The variance of each stratum is its sum of squares divided by a chi-square number. The coefficients of a term
+        are drawn around their estimates, and what chance adds to their squares is taken off.
         """
         chi = [rng.chisquare(max(1, freedom), count) for freedom in self.freedom]
         between, within = self._known(
@@ -222,9 +219,9 @@ class FactorialFit:
         )
         noise = np.outer(between, self.between) + np.outer(within, self.within)
         noise = np.maximum(noise, 1e-300)
-        levels = rng.random((count, len(self.squares)))
-        excess = _noncentrality(self.squares / noise, self.sizes.astype(np.float64), levels)
-        parts = (excess * noise) @ belongs
+        # A sum of squares of k drawn coefficients is too large by k times their variance, and so is the observed one.
+        drawn = noise * (rng.noncentral_chisquare(self.sizes, self.squares / noise) - 2 * self.sizes)
+        parts = drawn @ belongs
         parts[:, -1] = self._chance(between, within)
         return np.asarray(parts, dtype=np.float64)
 
@@ -253,28 +250,9 @@ def _residual(design: Numbers, y: Numbers) -> tuple[int, Numbers]:
     return int(rank), np.asarray(y - design @ coefficients)
 
 
-def _noncentrality(x: Numbers, freedom: Numbers, levels: Numbers) -> Numbers:
-    """The non-centrality at which a non-central chi-square number is below x with a given probability; 0 if none is.
-
-    By bisection of Sankaran's approximation, which is right to some thousandths and a hundred times as fast as the
-    exact inverse.
-    """
-    special = library("scipy.special")
-    possible = special.chdtr(freedom, x) > levels
-    wanted = special.ndtri(levels)
-    low, high = np.zeros_like(x), (np.sqrt(x) + 8.0) ** 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        total, spread = freedom + middle, freedom + 2 * middle
-        power = 1 - 2 * total * (freedom + 3 * middle) / (3 * spread**2)
-        p, m = spread / total**2, (power - 1) * (1 - 3 * power)
-        centre = 1 + power * p * (power - 1 - 0.5 * (2 - power) * m * p)
-        z = ((x / total) ** power - centre) / (power * np.sqrt(2 * p) * (1 + 0.5 * m * p))
-        larger = z > wanted
-        low, high = np.where(larger, middle, low), np.where(larger, high, middle)
-    return np.asarray(np.where(possible, low, 0.0))
-
-
-def _kurtosis(residuals: Numbers) -> float:
+def _light_tails(residuals: Numbers) -> bool:
+    """Whether the kurtosis of residuals is one that normal ones may have."""
     variance = float((residuals**2).mean())
-    return float((residuals**4).mean()) / variance**2 - 3 if variance > 0 else 0.0
+    if variance <= 0:
+        return True
+    return float((residuals**4).mean()) / variance**2 - 3 <= 2 * math.sqrt(24 / len(residuals))

@@ -150,7 +150,7 @@ def mean(values: Values, level: float = 0.95) -> Estimate:
     if constant(present):
         return Estimate(value, math.nan, math.nan, n, check_level(level), "no variation", dropped, _SAME)
     half = t_quantile(level, n - 1) * float(present.std(ddof=1)) / math.sqrt(n)
-    warning = cautions.joined(cautions.few(n) or cautions.skewed(present))
+    warning = cautions.join_sentences(cautions.few(n) or cautions.skewed(present))
     return Estimate(value, value - half, value + half, n, level, "t", dropped, warning)
 
 
@@ -184,7 +184,7 @@ def mean_share(values: Values, level: float = 0.95) -> Estimate:
         return Estimate(value, low, high, n, level, "mid-P", dropped, "" if cautions.binary(present) else _SAME)
     effective = value * (1 - value) * n / variance
     low, high = wilson(value, effective, z=t_quantile(level, n - 1))
-    warning = cautions.joined(cautions.few(n) or cautions.skewed(present), cautions.one_sided(present))
+    warning = cautions.join_sentences(cautions.few(n) or cautions.skewed(present), cautions.one_sided(present))
     return Estimate(value, low, high, n, level, "Wilson", dropped, warning)
 
 

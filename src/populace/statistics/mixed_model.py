@@ -35,8 +35,9 @@ class MixedModel:
     """A linear mixed model, fitted by restricted likelihood.
 
     Assumes a linear effect of every fixed column, and that random effects and residuals are normal and independent
-    of each other and of the fixed columns. Intervals are Wald's: with fewer than some ten levels of a random
-    factor they are too narrow.
+    of each other and of the fixed columns, and that a fixed effect is the same at every level of a random factor.
+    Where effects vary from model to model the intervals are too short, and `words` says so: use `effect_over`.
+    Intervals are Wald's: with fewer than some ten levels of a random factor they are too short.
 
     Attributes:
         coefficients: The fixed effects.
@@ -89,7 +90,7 @@ def fit_mixed_model(
     parts = [name.split(":") for name in fixed]
     rows, dropped = complete_rows(frame, [outcome, *(column for part in parts for column in part), *random])
     y = numeric(rows, outcome)
-    names, design = _fixed_design(rows, parts)
+    names, design = fixed_design(rows, parts)
     check_count(len(y), len(names) + len(random) + 1, f"the outcome {outcome!r}", "this mixed model")
     if constant(y):
         raise UsageError(f"every value of {outcome!r} is equal, so there is no variance to explain.")
@@ -115,12 +116,12 @@ def fit_mixed_model(
     )
     variances = dict(zip(random, map(float, fit.vcomp), strict=True)) | {"residual": float(fit.scale)}
     usable = bool(fit.converged) and bool(np.isfinite(ends).all())
-    return MixedModel(
-        coefficients, variances, levels, usable, _fit_summary(usable, variances, fit_warnings), len(y), dropped
-    )
+    words = [_fit_summary(usable, variances, fit_warnings), *_common_effects(rows, parts, list(random))]
+    return MixedModel(coefficients, variances, levels, usable, " ".join(words), len(y), dropped)
 
 
-def _fixed_design(frame: pl.DataFrame, parts: list[list[str]]) -> tuple[list[str], Numbers]:
+def fixed_design(frame: pl.DataFrame, parts: list[list[str]]) -> tuple[list[str], Numbers]:
+    """Names and columns of an intercept and of terms: numbers as they are, others as levels against the first."""
     names, columns = ["intercept"], [np.ones(frame.height)]
     for part in parts:
         terms: list[tuple[str, Numbers]] = [("", np.ones(frame.height))]
@@ -188,3 +189,18 @@ def _fit_summary(usable: bool, variances: dict[str, float], fit_warnings: list[s
     if nothing:
         return f"The fit converged; the variance of {' and '.join(nothing)} is at zero."
     return "The fit converged."
+
+
+def _common_effects(frame: pl.DataFrame, parts: list[list[str]], random: list[str]) -> list[str]:
+    """A sentence about the fixed columns that vary within the levels of a random factor, whose effects may too."""
+    names = dict.fromkeys(part[0] for part in parts if len(part) == 1)
+    inside = {
+        name: [factor for factor in random if (frame.group_by(factor).agg(pl.col(name).n_unique())[name] > 1).any()]
+        for name in names
+    }
+    return [
+        f"The interval of {name} assumes that its effect is the same at every level of {' and '.join(factors)}; "
+        "effect_over does not."
+        for name, factors in inside.items()
+        if factors
+    ]

@@ -29,8 +29,8 @@ def bootstrap(
     """Any statistic with a bootstrap interval (bias-corrected and accelerated).
 
     Assumes that the values are a sample of independent ones, or the clusters are: with `cluster`, whole clusters
-    are drawn, so that what happens inside one may depend on each other. Intervals from fewer than twenty values (or
-    clusters) are too short, and say so.
+    are drawn, so that what happens inside one may depend on each other. Intervals from fewer than fifty values (or
+    clusters) are a little too short, and say so.
 
     Args:
         values: The numbers; missing ones are dropped and counted.
@@ -70,7 +70,7 @@ def bootstrap(
 
         low, high, kind = bca((places,), statistic_of, level, resamples, rng)
     count, what = (len(present), "values") if blocks is None else (len(blocks), "clusters")
-    narrow = f"from {count} {what} a bootstrap interval is too short" if count < cautions.ENOUGH else ""
+    narrow = f"from {count} {what} a bootstrap interval is too short" if count < cautions.ENOUGH_FOR_BOOTSTRAP else ""
     shape = cautions.skewed(present) if blocks is None else ""
     return Estimate(value, low, high, len(present), level, f"{method} ({kind})", dropped, narrow or shape)
 
@@ -129,11 +129,11 @@ def _clusters(values: Values, cluster: Any) -> tuple[Numbers, list[Numbers], int
     return numbers_present, [part["value"].to_numpy() for part in parts], len(column) - len(numbers_present)
 
 
-Comparison = tuple[float, float, float]
+IntervalAndP = tuple[float, float, float]
 """Low and high end of the interval of a difference of means, and its p."""
 
 
-def bootstrap_t(a: Numbers, b: Numbers | None, level: float, resamples: int, rng: np.random.Generator) -> Comparison:
+def bootstrap_t(a: Numbers, b: Numbers | None, level: float, resamples: int, rng: np.random.Generator) -> IntervalAndP:
     """A mean, or the difference of two, by the bootstrap of its t value, which follows the skewness of the values.
 
     Args:
@@ -156,7 +156,7 @@ def bootstrap_t(a: Numbers, b: Numbers | None, level: float, resamples: int, rng
     return float(centre[0] - high_t * error[0]), float(centre[0] - low_t * error[0]), min(1.0, p)
 
 
-def permutation(a: Numbers, b: Numbers | None, level: float, resamples: int, rng: np.random.Generator) -> Comparison:
+def permutation(a: Numbers, b: Numbers | None, level: float, resamples: int, rng: np.random.Generator) -> IntervalAndP:
     """A test that exchanges arms, or the signs of paired differences, with the t value as its statistic.
 
     The p is exact for exchangeable arms, and for differences that are symmetric around 0. The interval takes the

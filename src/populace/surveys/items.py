@@ -7,7 +7,7 @@ import polars as pl
 import pydantic
 from pydantic import Field
 
-from populace.base.errors import QuestionError
+from populace.base.errors import QuestionError, QuestionnaireError
 from populace.questions import Allocation, Choice, Number, Question, Rating, Text
 from populace.surveys.conditions import Condition, condition_columns
 from populace.surveys.variables import Variable
@@ -46,14 +46,14 @@ class Item(Part):
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> Self:
-        condition_columns(self.show_if)
-        condition_columns(self.screen_out_if)
         if self.skip and not self.answers_with_one_option:
             raise ValueError(f"{self.id}: only an item with one answer out of a list can have a skip")
         try:
+            condition_columns(self.show_if)
+            condition_columns(self.screen_out_if)
             for question in self.questions():
                 question.template  # noqa: B018 - reading it checks the text
-        except QuestionError as error:
+        except (QuestionError, QuestionnaireError) as error:
             raise ValueError(f"{self.id}: {error.what}") from error
         return self
 

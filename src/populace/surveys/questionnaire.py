@@ -6,15 +6,16 @@ A questionnaire is a YAML file, a CSV file for simple ones, or a mapping. It bec
 import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import pydantic
 from pydantic import Field
 
+from populace.base.document_lines import add_line, at_entry
 from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_yaml, read_text
-from populace.base.errors import QuestionnaireError, UnknownNameError
+from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
 from populace.surveys.conditions import condition_columns
 from populace.surveys.items import END, AnyItem, Item, Part
 from populace.surveys.variables import Variable
@@ -87,9 +88,7 @@ class Questionnaire(Part):
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> Self:
-        _check_ids(self)
-        _check_skips(self)
-        _check_conditions(self)
+        _check_items(self)
         return self
 
     @classmethod
@@ -101,13 +100,15 @@ class Questionnaire(Part):
         """
         if isinstance(source, Questionnaire):
             return source
-        place = str(source) if isinstance(source, (str, Path)) else "the questionnaire"
         try:
             return cls.model_validate(source)
         except pydantic.ValidationError as error:
-            raise QuestionnaireError(f"{place}: {_first_problem(error)}") from error
-        except QuestionnaireError as error:
-            raise QuestionnaireError(f"{place}: {error.what}", error.hint) from error
+            problem: UsageError = QuestionnaireError(_first_problem(error))
+            problem.entry, problem.__cause__ = tuple(error.errors()[0]["loc"]), error
+        except (QuestionnaireError, UnknownNameError) as error:
+            problem = error
+        _add_place(problem, source)
+        raise problem
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -144,65 +145,103 @@ def _placed_items(questionnaire: Questionnaire) -> Iterator[tuple[int, Block, It
             place += 1
 
 
-def _check_ids(questionnaire: Questionnaire) -> None:
-    ids = [item.id for item in questionnaire.items]
-    twice = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
-    if twice is not None:
-        raise QuestionnaireError(f"two items have the id {twice!r}.", "Give each item an id of its own.")
-    reserved = next((name for name in ids if name in RESERVED_IDS), None)
-    if reserved is not None:
-        raise QuestionnaireError(
-            f"{reserved!r} cannot be the id of an item: it has a meaning of its own.", "Rename it."
-        )
-    owner: dict[str, str] = {}
-    for item in questionnaire.items:
-        for variable in item.variables():
-            first = owner.setdefault(variable.name, item.id)
-            if first != item.id or (variable.name in ids and variable.name != item.id):
-                other = first if first != item.id else variable.name
-                raise QuestionnaireError(
-                    f"the items {other!r} and {item.id!r} would both fill the column {variable.name!r}.",
-                    "Rename one of them.",
-                )
+def _check_items(questionnaire: Questionnaire) -> None:
+    """Check each item against the others; an error is about the entry of the item."""
+    shared = _Shared.of(questionnaire)
+    place = 0
+    for number, block in enumerate(questionnaire.blocks):
+        for row, item in enumerate(block.items):
+            with at_entry("blocks", number, "items", row):
+                _check_id(item, place, shared)
+                _check_skip(item, place, questionnaire, shared)
+                _check_conditions(item, place, questionnaire, shared)
+            place += 1
 
 
-def _check_skips(questionnaire: Questionnaire) -> None:
-    places = {item.id: place for place, _, item in _placed_items(questionnaire)}
-    blocks = {item.id: block for _, block, item in _placed_items(questionnaire)}
-    for place, _, item in _placed_items(questionnaire):
-        for answer, target in item.skip.items():
-            where = f"item {item.id!r} skips to {target!r} after {answer!r}"
-            if target == END:
-                continue
-            if target not in places:
-                raise UnknownNameError("item to skip to", target, places, f"Named by item {item.id!r}.")
-            if places[target] <= place:
-                raise QuestionnaireError(f"{where}, which does not come later.", "Skip to a later item, or to `end`.")
-            if questionnaire.block_order == "random" or blocks[target].order == "random":
-                raise QuestionnaireError(
-                    f"{where}, whose place is random.", "Skip to an item with a fixed place, to `end`, or use show_if."
-                )
+class _Shared(NamedTuple):
+    """What the checks of an item need to know of the others.
+
+    Attributes:
+        ids: The ids of the items, in the order of the file.
+        places: The place of each id.
+        blocks: The block of each place.
+        owners: For each column that answers fill, the place of the first item that fills it.
+    """
+
+    ids: list[str]
+    places: dict[str, int]
+    blocks: list[Block]
+    owners: dict[str, int]
+
+    @classmethod
+    def of(cls, questionnaire: Questionnaire) -> Self:
+        rows = list(_placed_items(questionnaire))
+        owners: dict[str, int] = {}
+        for place, _, item in rows:
+            for variable in item.variables():
+                owners.setdefault(variable.name, place)
+        ids = [item.id for _, _, item in rows]
+        return cls(ids, {name: place for place, name in enumerate(ids)}, [block for _, block, _ in rows], owners)
 
 
-def _check_conditions(questionnaire: Questionnaire) -> None:
+def _check_id(item: Item, place: int, shared: _Shared) -> None:
+    if item.id in shared.ids[:place]:
+        raise QuestionnaireError(f"two items have the id {item.id!r}.", "Give each item an id of its own.")
+    if item.id in RESERVED_IDS:
+        raise QuestionnaireError(f"{item.id!r} cannot be the id of an item: it has a meaning of its own.", "Rename it.")
+    for variable in item.variables():
+        first = shared.ids[shared.owners[variable.name]]
+        if first != item.id or (variable.name in shared.places and variable.name != item.id):
+            other = first if first != item.id else variable.name
+            raise QuestionnaireError(
+                f"the items {other!r} and {item.id!r} would both fill the column {variable.name!r}.",
+                "Rename one of them.",
+            )
+
+
+def _check_skip(item: Item, place: int, questionnaire: Questionnaire, shared: _Shared) -> None:
+    for answer, target in item.skip.items():
+        where = f"item {item.id!r} skips to {target!r} after {answer!r}"
+        if target == END:
+            continue
+        if target not in shared.places:
+            raise UnknownNameError("item to skip to", target, shared.places, f"Named by item {item.id!r}.")
+        if shared.places[target] <= place:
+            raise QuestionnaireError(f"{where}, which does not come later.", "Skip to a later item, or to `end`.")
+        if questionnaire.block_order == "random" or shared.blocks[shared.places[target]].order == "random":
+            raise QuestionnaireError(
+                f"{where}, whose place is random.", "Skip to an item with a fixed place, to `end`, or use show_if."
+            )
+
+
+def _check_conditions(item: Item, place: int, questionnaire: Questionnaire, shared: _Shared) -> None:
     """Refuse conditions and texts that name an item which a person has not met by then."""
-    owner = {variable.name: place for place, _, item in _placed_items(questionnaire) for variable in item.variables()}
-    block_of = {place: block for place, block, _ in _placed_items(questionnaire)}
-    for place, block, item in _placed_items(questionnaire):
-        uses = [(name, "show_if") for name in condition_columns(item.show_if)]
-        uses += [(name, "its text") for name in item.fields()]
-        uses += [(name, "the block's show_if") for name in condition_columns(block.show_if)]
-        for name, use in uses:
-            if name not in owner:
-                continue
-            other = block_of[owner[name]]
-            same_block = other is block
-            shuffled = block.order == "random" if same_block else questionnaire.block_order == "random"
-            if owner[name] >= place or (shuffled and not (other.anchored and block.anchored)):
-                raise QuestionnaireError(
-                    f"item {item.id!r}: {use} names {name!r}, which a person may not have answered by then.",
-                    "Name an item that always comes earlier.",
-                )
+    block = shared.blocks[place]
+    uses = [(name, "show_if") for name in condition_columns(item.show_if)]
+    uses += [(name, "its text") for name in item.fields()]
+    uses += [(name, "the block's show_if") for name in condition_columns(block.show_if)]
+    for name, use in uses:
+        if name not in shared.owners:
+            continue
+        other = shared.blocks[shared.owners[name]]
+        same_block = other is block
+        shuffled = block.order == "random" if same_block else questionnaire.block_order == "random"
+        if shared.owners[name] >= place or (shuffled and not (other.anchored and block.anchored)):
+            raise QuestionnaireError(
+                f"item {item.id!r}: {use} names {name!r}, which a person may not have answered by then.",
+                "Name an item that always comes earlier.",
+            )
+
+
+def _add_place(error: UsageError, source: Any) -> None:
+    """Put before the text of an error where it lies: the file and the line, as far as there are such."""
+    if not isinstance(source, (str, Path)):
+        error.what = f"the questionnaire: {error.what}"
+        error.args = (error.what,)
+        return
+    path = Path(source)
+    row = next((part for part in error.entry[3:4] if isinstance(part, int)), None)
+    add_line(error, path, _csv_line(path, row) if row is not None and path.suffix.lower() == ".csv" else None)
 
 
 def _first_problem(error: pydantic.ValidationError) -> str:
@@ -245,3 +284,9 @@ def _csv_items(text: str) -> list[dict[str, Any]]:
     if not items:
         raise QuestionnaireError("it holds no item.", "The first line names the columns: id,type,text,options.")
     return items
+
+
+def _csv_line(path: Path, row: int) -> int | None:
+    """The last line of a row of a CSV file, from 0 without the names of the columns."""
+    reader = csv.DictReader(read_text(path, most=MAX_YAML_BYTES).splitlines())
+    return next((reader.line_num for number, _ in enumerate(reader) if number == row), None)

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from populace.engine.run import simulate
+import pydantic
+
+from populace.broker import CallSettings
+from populace.engine.run import Keep, simulate
+from populace.engine.signature import read_settings, refuse_unknown, takes_settings
 from populace.engine.workspace import Workspace
+from populace.journal import RunSettings
 from populace.surveys.questionnaire import Questionnaire
 from populace.surveys.respondents import Respondents, read_respondents
 from populace.surveys.results import SurveyResults
@@ -16,6 +21,29 @@ from populace.surveys.weights import rake
 
 FOLDER = "respondents"
 """The folder of a workspace that keeps the tables of respondents."""
+
+
+class RespondentSettings(pydantic.BaseModel):
+    """How a table of respondents is read.
+
+    Example:
+        >>> RespondentSettings(weight="w").id
+        'id'
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    id: str = pydantic.Field(
+        default="id",
+        description="The column that identifies a respondent; people are numbered from 0 where there is none.",
+    )
+    weight: str = pydantic.Field(default="", description="The column that holds weights.")
+    margins: dict[str, dict[Any, float]] | None = pydantic.Field(
+        default=None, description="Known shares to rake to: for each column the share of each value."
+    )
+    about: tuple[str, ...] | None = pydantic.Field(
+        default=None, description="The columns that people's profiles are made of; all by default."
+    )
 
 
 class Survey:
@@ -45,48 +73,46 @@ class Survey:
     def __repr__(self) -> str:
         return f"<survey {self.questionnaire.title!r}: {len(self.questionnaire.items)} items>"
 
+    @takes_settings(RespondentSettings)
     def scenario(
-        self,
-        respondents: Any,
-        *,
-        id: str = "id",
-        weight: str = "",
-        margins: Mapping[str, Mapping[str, float]] | None = None,
-        about: tuple[str, ...] | None = None,
-        workspace: str | Path | Workspace | None = None,
+        self, respondents: Any, *, workspace: str | Path | Workspace | None = None, **settings: Any
     ) -> SurveyScenario:
-        """The survey as a scenario, as `simulate`, `estimate` and experiments take it; see `ask` for the arguments."""
-        frame = read_respondents(respondents, id=id)
-        if margins:
-            raked = rake(frame, margins, weight=weight)
+        """The survey as a scenario, as `simulate`, `estimate` and experiments take it.
+
+        Args:
+            respondents: A CSV, Parquet, SPSS or Stata file, a table, or the people of a run.
+            workspace: The folder that holds runs; the current one by default.
+            **settings: See `RespondentSettings`.
+        """
+        sample = read_settings(RespondentSettings, settings)
+        refuse_unknown(settings, self.scenario)
+        frame, weight = read_respondents(respondents, id=sample.id), sample.weight
+        if sample.margins:
+            raked = rake(frame, sample.margins, weight=weight)
             frame = frame.drop(weight) if weight and weight != raked.name else frame
             frame, weight = frame.with_columns(raked), raked.name
         home = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
         name = Path(respondents).name if isinstance(respondents, (str, Path)) else "respondents"
-        table = Respondents.keep(frame, home.folder / FOLDER, name=name, weight=weight, about=about)
+        table = Respondents.keep(frame, home.folder / FOLDER, name=name, weight=weight, about=sample.about)
         return SurveyScenario(questionnaire=self.questionnaire, respondents=table)
 
+    @takes_settings(RespondentSettings, RunSettings, CallSettings)
     def ask(
         self,
         respondents: Any,
         *,
-        id: str = "id",
-        weight: str = "",
-        margins: Mapping[str, Mapping[str, float]] | None = None,
-        about: tuple[str, ...] | None = None,
         workspace: str | Path | Workspace | None = None,
+        keep: Keep = "run",
         **settings: Any,
     ) -> SurveyResults:
         """Put the questionnaire to respondents.
 
         Args:
             respondents: A CSV, Parquet, SPSS or Stata file, a table, or the people of a run.
-            id: The column that identifies a respondent; people are numbered from 0 where there is none.
-            weight: The column that holds weights.
-            margins: Known shares to rake to: for each column the share of each value.
-            about: The columns that people's profiles are made of; all by default.
             workspace: The folder that holds runs; the current one by default.
-            **settings: The settings of a run, such as `model` and `seed`; see `simulate`.
+            keep: What outlives the process: the `run` folder and the call store, only the `calls`, or `nothing`.
+            **settings: See `RespondentSettings` and `simulate`.
         """
-        scenario = self.scenario(respondents, id=id, weight=weight, margins=margins, about=about, workspace=workspace)
-        return SurveyResults(simulate(scenario, workspace=workspace, **settings))
+        sample = {name: settings.pop(name) for name in RespondentSettings.model_fields if name in settings}
+        scenario = self.scenario(respondents, workspace=workspace, **sample)
+        return SurveyResults(simulate(scenario, workspace=workspace, keep=keep, **settings))

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Self
 import pydantic
 from pydantic import BeforeValidator
 
+from populace.base.document_lines import add_line, at_entry
 from populace.base.documents import DocumentError, read_yaml
-from populace.base.errors import ParameterError, UnknownNameError, UsageError
+from populace.base.errors import ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.evaluation.believability.conditions import PEOPLE, STANDARD, Condition, read_conditions
 
 
@@ -66,9 +67,11 @@ class BelievabilityPlan(pydantic.BaseModel):
         names = self.condition_names
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise UsageError(f"two conditions have the name {twice!r}.")
+            with at_entry("conditions", len(names) - 1 - names[::-1].index(twice)):
+                raise UsageError(f"two conditions have the name {twice!r}.")
         if len(names) < 2:
-            raise UsageError("a study needs two conditions or more, as they are ranked against each other.")
+            with at_entry("conditions"):
+                raise UsageError("a study needs two conditions or more, as they are ranked against each other.")
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -86,7 +89,11 @@ class BelievabilityPlan(pydantic.BaseModel):
         for name in ("people", "questions"):
             if isinstance(data.get(name), str) and (path.parent / data[name]).is_file():
                 data[name] = str(path.parent / data[name])
-        return cls(**data)
+        try:
+            return cls(**data)
+        except PopulaceError as error:
+            add_line(error, path)
+            raise
 
     @property
     def condition_names(self) -> list[str]:

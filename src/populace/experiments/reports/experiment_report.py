@@ -43,7 +43,7 @@ def experiment_report(results: Results, card: ValidityCard) -> Report:
     first, *others = _findings(results)
     summary: list[Block] = [Prose([first]), *([Prose(others, bullets=True)] if others else [])]
     summary += [Prose([f"Validity: {card.verdict}", *(f"Warning: {text}" for text in card.warnings)])]
-    body = [*_design(results), *_outcomes(results), *_analyses(results), *_over_time(results)]
+    body = [*_design(results), *_plan(results), *_outcomes(results), *_analyses(results), *_over_time(results)]
     body += [Heading("Validity card"), Prose([_CARD_EXPLANATION], kind="soft"), Card(card)]
     body += [*_failures(results), *_repeat(results), *_manifest(results)]
     return Report(results.name, tuple(lead), tuple(summary), tuple(body), card)
@@ -81,11 +81,12 @@ def _sentence(row: dict[str, Any]) -> str:
             f"{row['arm']}: {row['effect']:+.3g}, without an interval: {row['warning'] or 'the values are too large'}."
         )
     interval = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
+    mark = f" ({row['planned']})" if row["planned"] in ("added after data", "not planned") else ""
     if row["low"] <= 0 <= row["high"]:
-        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}."
+        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}{mark}."
     way = "higher" if row["effect"] > 0 else "lower"
     p = row["p_adjusted"]
-    return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}, adjusted p {p_text(p, equals='= ')}."
+    return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}, adjusted p {p_text(p, equals='= ')}{mark}."
 
 
 def _design(results: Results) -> Iterator[Block]:
@@ -114,6 +115,36 @@ def _design(results: Results) -> Iterator[Block]:
     rows += [(f"outcome {outcome.name}", outcome_meaning(outcome, results)) for outcome in experiment.outcomes]
     yield Facts(rows)
     yield Table(results.arms, "Arms, with what their runs used", folded=results.arms.height > _MAX_ROWS_DRAWN)
+
+
+def _plan(results: Results) -> Iterator[Block]:
+    """The analysis plan, and what of it was planned before there were data."""
+    yield Heading("Analysis plan")
+    plans = results.folder.manifest.plans
+    if not plans:
+        yield Prose(["No analysis plan was frozen: all comparisons below are exploratory."])
+        return
+    rows = [(f"plan {plan.hash}", f"frozen {plan.when}") for plan in plans]
+    for contrast in plans[0].plan.contrasts:
+        what = f"levels of {contrast.factor}" if contrast.factor else "arms"
+        of, baseline = contrast.of or "all others", contrast.baseline or "the first"
+        rows.append((f"planned on {contrast.outcome}", f"{what}: {of} against {baseline}"))
+    holding = results.analysis_plan or plans[0]
+    rows.append(("alpha", f"{holding.plan.alpha:g}, {holding.plan.correction}, {holding.plan.method}"))
+    looks = ", ".join(map(str, holding.plan.looks)) or "one, at the end"
+    excluded = "; ".join(str(each.model_dump(exclude_none=True)) for each in holding.plan.exclusions) or "none"
+    rows += [("looks at replicates", looks), ("runs excluded", excluded)]
+    yield Facts(rows)
+    counts: dict[str, int] = {}
+    for outcome in results.experiment.outcomes:
+        try:
+            statuses = results.effects(outcome.name)["planned"]
+        except PopulaceError:
+            continue
+        for status in statuses:
+            counts[status] = counts.get(status, 0) + 1
+    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    yield Prose([f"Of the comparisons of arms below: {told or 'none can be made'}."])
 
 
 def scenario_of(results: Results) -> type[Scenario] | None:
@@ -198,8 +229,8 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
     caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; "
     caption += "where it includes 0, chance alone would do."
     yield Figure(key, figures.intervals(rows, f"difference in {axis}", name=key, zero=True), caption)
-    names = "arm mean effect low high p p_adjusted low_all high_all standardised n missing bound_low bound_high failed"
-    columns = effects.select(names.split())
+    names = "arm planned mean effect low high p p_adjusted low_all high_all standardised n missing bound_low bound_high"
+    columns = effects.select(*names.split(), "failed")
     many = f"p adjusted for {plural(effects.height, 'comparison')} (Holm); low_all to high_all hold for all together"
     kind = effects["standardised_as"][0]
     yield Table(columns, f"Effects on {name} against {first}; {many}; standardised by {kind}")

@@ -13,7 +13,14 @@ from populace.base.formatting import percent, plural
 from populace.broker import cost_text, price_of
 from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
-from populace.experiments.validation.judgement import LEVEL, Measurement, Observation, share_of, share_verdict, worst
+from populace.experiments.validation.judgement import (
+    LEVEL,
+    Measurement,
+    Observation,
+    share_measurement,
+    share_verdict,
+    worst,
+)
 from populace.questions import STATUSES, VALID
 from populace.statistics import difference
 
@@ -291,7 +298,7 @@ def _at_least(value: float, limit: float) -> CheckVerdict:
 
 def _share_check(name: str, count: float, limit: float, reason: str, n: int, result: str | None = None) -> Check:
     """A check of a share that must not exceed its limit."""
-    share = share_of(count, n)
+    share = share_measurement(count, n)
     shown = result or f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]"
     bar = f"at most {limit * 100:.0f} %"
     return Check(name, share_verdict(share, limit), shown, reason, bar, share.value, n, share.low, share.high)

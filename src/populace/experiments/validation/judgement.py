@@ -74,7 +74,7 @@ class Measurement:
         return "pass" if -limit <= self.low and self.high <= limit else "undecided"
 
 
-def share_of(count: float, n: int) -> Measurement:
+def share_measurement(count: float, n: int) -> Measurement:
     """A share of n, with its mid-P interval."""
     share = count / n
     return Measurement(share, *mid_p(share, n, LEVEL), n)

@@ -111,10 +111,10 @@ def news_in_mind(scene: Scene) -> str:
     return ""
 
 
-def plan(scene: Scene, schema: dict[str, Any]) -> list[dict[str, str]]:
+def plan(scene: Scene) -> list[dict[str, str]]:
     """The rest of a day from now to bedtime: work, a meal, people, and an event that one has heard of."""
     lines = data("town")["plan"]
-    places = _known_places(scene, schema)
+    places = _known_places(scene)
     now, bedtime = _NOW.search(scene.user), _BEDTIME.search(scene.user)
     begins = int(now["hour"]) * 60 + int(now["minute"]) if now else 360
     ends = int(bedtime["hour"]) * 60 + int(bedtime["minute"]) if bedtime else 23 * 60
@@ -168,12 +168,9 @@ def _planned_event(scene: Scene, places: Sequence[str], date: str | None) -> tup
     return None
 
 
-def _known_places(scene: Scene, schema: dict[str, Any]) -> list[str]:
-    stroke = schema["$defs"]["Stroke"]["properties"]["where"]
-    places: list[str] = stroke.get("enum") or [stroke.get("const", "home")]
+def _known_places(scene: Scene) -> list[str]:
     match = _KNOWN.search(scene.user)
-    known = match["places"].split("; ") if match else places
-    return [place for place in places if place in known] or places[:1]
+    return match["places"].split("; ") if match else ["home"]
 
 
 def _memories(scene: Scene) -> list[str]:

@@ -15,7 +15,7 @@ from pydantic import Field
 from populace.base.errors import ParameterError, UnknownNameError
 from populace.worlds.town import TomlFile
 
-CLOCK = r"([01]\d|2[0-3]):[0-5]\d"
+_CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _GENERIC = frozenset("a an the of for in on at and with day days week night evening morning afternoon".split())
 _FIELDS = re.compile(r"\{(\w*)\}")
 _KNOWN_FIELDS = ("what", "place", "date", "begins", "ends")
@@ -46,18 +46,21 @@ class NewsEvent(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=30)
-    what: str = Field(min_length=2, max_length=120)
+    what: str = Field(max_length=120)
     words: tuple[str, ...] = ()
     host: str | None = None
     place: str | None = None
     day: int | None = Field(None, ge=1)
-    begins: str | None = Field(None, pattern=f"^{CLOCK}$")
-    ends: str | None = Field(None, pattern=f"^{CLOCK}$")
+    begins: str | None = None
+    ends: str | None = None
     day_names: tuple[str, ...] = ()
     message: str = ""
 
     @pydantic.model_validator(mode="after")
     def _check(self) -> Self:
+        for clock in (self.begins, self.ends):
+            if clock is not None and not _CLOCK.fullmatch(clock):
+                raise _error(self.name, f"begins or ends at {clock!r}.", 'Write a time of day such as "17:00".')
         times = (self.day, self.begins, self.ends)
         if any(time is None for time in times) and any(time is not None for time in times):
             raise _error(self.name, "has a part of a time.", "Give day, begins and ends, or none of them.")

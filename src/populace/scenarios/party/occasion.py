@@ -115,6 +115,7 @@ def find_occasions(
         ParameterError: Nobody could hear of an event: its host lives elsewhere, its place is not on the map, or its
             time is outside the run.
     """
+    check_times(events, starts=starts, days=days)
     occasions: list[Occasion] = []
     hosts: list[Id] = []
     for event in events:
@@ -126,7 +127,6 @@ def find_occasions(
         if event.day is not None and event.begins is not None and event.ends is not None:
             midnight = (event.day - 1) * _DAY
             begins, ends = midnight + _seconds(event.begins), midnight + _seconds(event.ends)
-            _check_time(event, event.day, ends, starts, days)
             day = f"{first_day + timedelta(days=event.day - 1):%d %B}".lstrip("0")
         reader = TellingReader(
             event.key_words, *_place_names(town, place), begins, ends, first_day, tuple(event.day_names)
@@ -136,19 +136,28 @@ def find_occasions(
     return occasions
 
 
-def _check_time(event: NewsEvent, day: int, ends: int, starts: int, days: int) -> None:
-    """Raise where an event is over before the run, or later than on the day after it."""
-    if day > days + 1:
-        raise ParameterError(
-            f"the event {event.name!r} is on day {day}, and the run has {plural(days, 'day')}.",
-            f"Nobody could come to it. Give it an earlier day, or run --days {day}",
-        )
-    if ends <= starts:
-        raise ParameterError(
-            f"the event {event.name!r} ends on day {day} at {event.ends}, and the run begins at "
-            f"{time_of_day(starts)} on day 1.",
-            "Nobody could hear of it before it is over. Give it a later time.",
-        )
+def check_times(events: Sequence[NewsEvent], *, starts: int, days: int) -> None:
+    """Raise an error where an event is over before the run, or later than on the day after it.
+
+    Args:
+        events: The events.
+        starts: When the run starts, in seconds since the midnight before.
+        days: How many days the run has.
+    """
+    for event in events:
+        if event.day is None or event.ends is None:
+            continue
+        if event.day > days + 1:
+            raise ParameterError(
+                f"the event {event.name!r} is on day {event.day}, and the run has {plural(days, 'day')}.",
+                f"Nobody could come to it. Give it an earlier day, or run --days {event.day}",
+            )
+        if (event.day - 1) * _DAY + _seconds(event.ends) <= starts:
+            raise ParameterError(
+                f"the event {event.name!r} ends on day {event.day} at {event.ends}, and the run begins at "
+                f"{time_of_day(starts)} on day 1.",
+                "Nobody could hear of it before it is over. Give it a later time.",
+            )
 
 
 def _place(event: NewsEvent, town: Town) -> int:

@@ -19,8 +19,8 @@ from populace.minds import Action, Memory, Mind, Talk
 from populace.people import HEARD, Id, People
 from populace.runs.reader import RunReader
 from populace.scenarios.party.diffusion import Diffusion
-from populace.scenarios.party.event import CLOCK, NewsEvent, NewsEvents
-from populace.scenarios.party.occasion import Occasion, find_occasions
+from populace.scenarios.party.event import NewsEvent, NewsEvents
+from populace.scenarios.party.occasion import Occasion, check_times, find_occasions
 from populace.scenarios.party.picture import draw_diffusion
 from populace.scenarios.party.report import party_report, read_outcome
 from populace.scenarios.party.rumour import RumourRule
@@ -39,7 +39,6 @@ from populace.worlds.town.people_generator import ordinary_routines
 
 _SALLOW_FERRY = 25
 _EVENT_METRICS = ("know", "partial", "wrong", "invited", "came", "attendance", "claims")
-_CLOCK = f"^({CLOCK})?$"
 
 
 class Party(TownLife):
@@ -59,8 +58,8 @@ class Party(TownLife):
     event_host: str = Field("", description="The name of the host of the first event.")
     event_place: str = Field("", description="The place of the first event: an address, or a kind of building.")
     event_day: int | None = Field(None, ge=1, description="The day of the first event.")
-    event_begins: str = Field("", pattern=_CLOCK, description="When the first event begins, such as 17:00.")
-    event_ends: str = Field("", pattern=_CLOCK, description="When the first event ends.")
+    event_begins: str = Field("", description="When the first event begins, such as 17:00.")
+    event_ends: str = Field("", description="When the first event ends.")
     told: bool = Field(True, description="Whether hosts are told of their event; otherwise nobody should know.")
     talk_chance: float = Field(0.5, ge=0, le=1, description="By rule: the chance that two who meet talk.")
     pass_chance: float = Field(0.5, ge=0, le=1, description="By rule: the chance that somebody who knows passes it on.")
@@ -70,11 +69,16 @@ class Party(TownLife):
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
-        if self.map is not None or self.residents_file is not None:
-            # What is wrong with the files is said before a run begins; other towns are made by the run itself.
+        # What is wrong with news, map and residents is said before a run begins. A town that is generated has the names
+        # of its run, so that only the times of its events are checked here.
+        files = self.map is not None or self.residents_file is not None
+        news = self.declared_events != list(_default_news().root)
+        if files or (news and self.residents == _SALLOW_FERRY):
             town = self.make_town(np.random.default_rng(0))
             people, _, _ = self.make_people(town, np.random.default_rng(0))
             self._find_occasions(town, people)
+        elif news:
+            check_times(self.declared_events, starts=BEGINS, days=self.days)
 
     @property
     def declared_events(self) -> list[NewsEvent]:
@@ -93,7 +97,7 @@ class Party(TownLife):
             changes |= {"words": (), "day_names": ()}
         if not changes:
             return [first, *others]
-        return [NewsEvent.model_validate(first.model_dump() | changes), *others]
+        return [NewsEvents.model_validate([first.model_dump() | changes]).root[0], *others]
 
     def make_town(self, rng: np.random.Generator) -> Town:
         """The town of the map; without one Sallow Ferry for its 25 residents, a made-up town for any other number."""
@@ -127,13 +131,15 @@ class Party(TownLife):
         self.present: dict[str, set[Id]] = {occasion.name: set() for occasion in self.occasions}
         self.rule = RumourRule(self.talk_chance, self.pass_chance, self.attend_chance)
         self.decided: set[tuple[str, Id]] = set()
+        currently = dict.fromkeys(self.ids, "")
         for occasion in self.occasions if self.told else ():
             self.diffusions[occasion.name].tell(occasion.host, self.seconds)
+            currently[occasion.host] += f" {occasion.message()}"
             if self.mind.memory is not None:
                 self.mind.memory.store(
                     [occasion.host], [occasion.message()], kind="thought", now=self.seconds, importance=9.0
                 )
-        return people
+        return people.with_columns(currently=pl.Series(list(currently.values())))
 
     def _find_occasions(self, town: Town, people: People) -> list[Occasion]:
         return find_occasions(
@@ -207,10 +213,11 @@ class Party(TownLife):
         return self.rule.willing(len(pairs), self.rng) if self.by_rule else await super().willing(pairs, now)
 
     async def talk(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[Talk]:
-        """By the rumour rule, people who know pass the news on with a chance."""
+        """By the rumour rule, people who know pass the news on with a chance, until the event is over."""
         if not self.by_rule:
             return await super().talk(pairs, now)
-        knows = {o.spoken(): functools.partial(_knows, self.diffusions[o.name]) for o in self.occasions}
+        current = [each for each in self.occasions if each.ends is None or now < each.ends]
+        knows = {each.spoken(): functools.partial(_knows, self.diffusions[each.name]) for each in current}
         return self.rule.talks(pairs, knows, self.names, self.rng)
 
     def record_talk(self, talk: Talk, now: int) -> None:
@@ -347,6 +354,11 @@ class Party(TownLife):
                 path = folder / ("diffusion.png" if number == 0 else f"diffusion-{occasion.name}.png")
                 drawn.append(draw_diffusion(news, occasion, outcome.names, came, path, title=title, end=end))
         return drawn
+
+
+@functools.cache
+def _default_news() -> NewsEvents:
+    return NewsEvents.model_validate("party")
 
 
 def _knows(news: Diffusion, who: Id) -> bool:

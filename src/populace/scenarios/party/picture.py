@@ -56,7 +56,13 @@ def draw_diffusion(
     tree.set_title(
         f"{for_figure(title)}\nWho was told of the {for_figure(occasion.event.what)}, by whom", loc="left", fontsize=10
     )
-    _legend(tree, Line2D, {news.hearings[who][-1].status for who in unsure}, bool(came))
+    _legend(
+        tree,
+        Line2D,
+        occasion.begins is not None and occasion.begins < end,
+        {news.hearings[who][-1].status for who in unsure},
+        bool(came),
+    )
     times = sorted(source.time / HOUR for source in knows.values())
     line.step([*times, end / HOUR], [*range(1, len(times) + 1), len(times)], where="post", color=PALETTE[1])
     line.set_ylabel("people who know")
@@ -73,7 +79,7 @@ def draw_diffusion(
     return save(figure, path)
 
 
-def _legend(axes: Any, mark: Any, statuses: set[str], came: bool) -> None:
+def _legend(axes: Any, mark: Any, dated: bool, statuses: set[str], came: bool) -> None:
     """Say what the marks mean, as far as they occur."""
     forms = [(PALETTE[0], PALETTE[0], "o", "knows")]
     forms += [(PALETTE[2], PALETTE[2], "o", "knew and came")] if came else []
@@ -83,4 +89,7 @@ def _legend(axes: Any, mark: Any, statuses: set[str], came: bool) -> None:
         mark([], [], linestyle="", marker=shape, markeredgecolor=edge, markerfacecolor=face, label=text)
         for edge, face, shape, text in forms
     ]
+    if dated:
+        shade = {"marker": "s", "markersize": 10, "alpha": 0.25, "markeredgewidth": 0}
+        handles.append(mark([], [], linestyle="", color=PALETTE[2], label="during the event", **shade))
     axes.legend(handles=handles, loc="lower left", fontsize=8, frameon=False)

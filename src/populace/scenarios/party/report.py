@@ -31,7 +31,7 @@ _MOST_PEOPLE = 1000
 _SETUP = "0/rng"
 
 
-class Utterance(NamedTuple):
+class SpokenLine(NamedTuple):
     """Something that was said: by whom, to whom, what and when."""
 
     speaker: Id
@@ -61,7 +61,7 @@ def diffusion_of(events: pl.DataFrame, occasion: Occasion, names: dict[Id, str] 
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PartyRecord:
     """What is known of a run after its end.
 
     Attributes:
@@ -78,14 +78,14 @@ class Outcome:
     names: dict[Id, str]
     occasions: list[tuple[Occasion, Diffusion, set[Id]]]
 
-    def utterances(self) -> list[Utterance]:
+    def utterances(self) -> list[SpokenLine]:
         """Everything that was said, in order."""
         said = self.events.filter(pl.col("kind") == "said").select("person", "data").rows()
         parsed = [(person, json.loads(data)) for person, data in said]
-        return [Utterance(person, data["to"], data["text"], data["at"]) for person, data in parsed]
+        return [SpokenLine(person, data["to"], data["text"], data["at"]) for person, data in parsed]
 
 
-def read_outcome(run: RunReader, scenario: "type[Party]") -> Outcome:
+def read_outcome(run: RunReader, scenario: "type[Party]") -> PartyRecord:
     """Read a run for its report."""
     events = run.events
     names: dict[Id, str] = {}
@@ -99,7 +99,7 @@ def read_outcome(run: RunReader, scenario: "type[Party]") -> Outcome:
     for occasion in occasions:
         mine = came.filter(pl.col("event").fill_null(occasions[0].name) == occasion.name)
         found.append((occasion, diffusion_of(events, occasion, names), set(mine["person"].to_list())))
-    return Outcome(run, town, events, names, found)
+    return PartyRecord(run, town, events, names, found)
 
 
 def party_report(run: RunReader, scenario: "type[Party]") -> list[ReportTable]:
@@ -118,7 +118,7 @@ def clock_text(time: int) -> str:
     return f"day {time // DAY + 1}, {time_of_day(time)}"
 
 
-def _told_table(outcome: Outcome, occasion: Occasion, news: Diffusion, came: set[Id]) -> ReportTable:
+def _told_table(outcome: PartyRecord, occasion: Occasion, news: Diffusion, came: set[Id]) -> ReportTable:
     table = news.table(outcome.names)
     told = (pl.col("name") == outcome.names[occasion.host]) & pl.col("from").is_null()
     table = table.with_columns(words=pl.when(told).then(pl.lit(occasion.message())).otherwise("words"))
@@ -143,7 +143,7 @@ def _told_table(outcome: Outcome, occasion: Occasion, news: Diffusion, came: set
 
 
 def _attendance_tables(
-    outcome: Outcome, scenario: "type[Party]", occasion: Occasion, came: set[Id]
+    outcome: PartyRecord, scenario: "type[Party]", occasion: Occasion, came: set[Id]
 ) -> list[ReportTable]:
     attendance = read_attendance(outcome.run, outcome.town, occasion)
     if attendance is None:
@@ -179,7 +179,7 @@ def _attendance_tables(
     return [ReportTable(title, pl.DataFrame(rows, schema=schema, orient="row"), note.strip())]
 
 
-def _invitation_tables(outcome: Outcome, occasion: Occasion, news: Diffusion, came: set[Id]) -> list[ReportTable]:
+def _invitation_tables(outcome: PartyRecord, occasion: Occasion, news: Diffusion, came: set[Id]) -> list[ReportTable]:
     if not news.invitations:
         return []
     utterances = outcome.utterances()
@@ -206,7 +206,7 @@ def _invitation_tables(outcome: Outcome, occasion: Occasion, news: Diffusion, ca
     return [ReportTable(title, pl.DataFrame(rows, schema=schema, orient="row"), note)]
 
 
-def _answer(utterances: Sequence[Utterance], number: int, guest: Id) -> str | None:
+def _answer(utterances: Sequence[SpokenLine], number: int, guest: Id) -> str | None:
     """What a guest said next in the conversation in which they were invited."""
     invitation = utterances[number]
     people = {invitation.speaker, *invitation.hearers}
@@ -218,7 +218,7 @@ def _answer(utterances: Sequence[Utterance], number: int, guest: Id) -> str | No
     return None
 
 
-def _acquaintance_tables(outcome: Outcome, scenario: "type[Party]") -> list[ReportTable]:
+def _acquaintance_tables(outcome: PartyRecord, scenario: "type[Party]") -> list[ReportTable]:
     """How many pairs knew each other before and after, and in which words the new ones met."""
     run = outcome.run
     if len(outcome.names) > _MOST_PEOPLE or "acquaintance_density" not in run.metrics.columns:

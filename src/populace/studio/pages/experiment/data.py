@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from populace.base.errors import PopulaceError, RunNotFoundError, nearest
+from populace.base.errors import PopulaceError, RunNotFoundError, nearest_id
 from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
 from populace.experiments import Results
@@ -73,7 +73,7 @@ def open_results(workspace: Workspace, name: str) -> Results:
     """An experiment by its whole name; nothing outside the workspace can be named."""
     names = experiment_names(workspace)
     if name not in names:
-        guess = nearest(name, names)
+        guess = nearest_id(name, names)
         raise RunNotFoundError(
             f"there is no experiment {name!r} in {workspace.experiments}.",
             (f"Did you mean {guess!r}? " if guess else "") + "`populace experiment --list` shows them.",

@@ -70,7 +70,7 @@ def fork_point(run: RunReader, at: int | None = None) -> ForkPoint:
 SETTINGS = tuple(
     replace(each, default=None, optional=True, required=False, help=f"{each.help.rstrip('.')}; as before by default.")
     for each in fields_of(RunSettings)
-    if each.name in ("seed", "temperature")
+    if each.name in ("seed", "temperature", "play")
 )
 """The settings that a fork may have of its own."""
 

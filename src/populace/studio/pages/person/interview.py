@@ -11,10 +11,11 @@ from populace.runs.clock import step_time
 from populace.studio.shell.frame import chip, empty_state, notify_errors, test_id
 from populace.studio.shell.text import prose
 from populace.studio.studio import Studio
-from populace.studio.widgets.elements import note, outline, refill
+from populace.studio.widgets.elements import action, note, outline, refill
 from populace.studio.widgets.side_form import SideForm
 
 KINDS = {
+    "talk": "In a conversation",
     "text": "In their own words",
     "options": "One of some options",
     "scale": "A point on a scale",
@@ -36,6 +37,7 @@ class InterviewPanel(SideForm):
         super().__init__(studio.jobs)
         self.studio, self.name, self.person, self.step = studio, name, person, step
         self._interviews: list[dict[str, Any]] | None = None
+        self._conversation = 1
         text = "This is not part of the run: nobody else hears it, and nothing in the run changes."
         with self._panel("Ask this person", text):
             self.history = test_id(ui.column().classes("w-full gap-2"), "interviews")
@@ -45,7 +47,7 @@ class InterviewPanel(SideForm):
         with ui.row().classes("w-full items-end gap-2"):
             self.question = self._input("Question", "ask-question", "flex: 1 1 260px").props("maxlength=4000")
             self.question.on("keydown.enter", notify_errors(self._ask))
-            self.kind = ui.select(KINDS, value="text", label="How they answer").style("min-width: 190px")
+            self.kind = ui.select(KINDS, value="talk", label="How they answer").style("min-width: 190px")
             outline(self.kind, "ask-kind", "")
             self.options = self._input("Options, separated by commas", "ask-options", "flex: 1 1 200px")
             self.options.bind_visibility_from(self.kind, "value", value="options")
@@ -53,8 +55,11 @@ class InterviewPanel(SideForm):
             self.scale.bind_visibility_from(self.kind, "value", value="scale")
         with ui.row().classes("w-full items-end gap-2"):
             self.given = self._input("Text before the question (optional)", "ask-given", "flex: 2 1 260px")
+            self.given.bind_visibility_from(self.kind, "value", backward=lambda kind: kind != "talk")
             self.model = self._input("Model (the run's own)", "ask-model", "flex: 1 1 180px")
             self._button("Ask", self._ask, "ask-send")
+            self._new = action("New conversation", self._begin, "ask-new", look="flat")
+            self._new.bind_visibility_from(self.kind, "value", value="talk")
         self._follow("ask-command", self.question, self.kind, self.options, self.scale, self.given, self.model)
 
     def _input(self, label: str, name: str, style: str, value: str = "") -> ui.input:
@@ -72,16 +77,38 @@ class InterviewPanel(SideForm):
             arguments += ["--scale", self.scale.value or ""]
         elif self.kind.value == "number":
             arguments.append("--number")
+        elif self.kind.value == "talk":
+            arguments += ["--conversation", str(self._conversation)]
         for flag, field in (("--given", self.given), ("--model", self.model)):
-            if (field.value or "").strip():
+            if (field.value or "").strip() and not (flag == "--given" and self.kind.value == "talk"):
                 arguments += [flag, field.value.strip()]
         return tuple(arguments)
 
     def show(self, person: Biography, step: int) -> None:
         """Show the interviews so far, and ask from now on as of another step."""
         self.person = person
+        self._follow_conversation()
         self._show_command()
         self._list()
+
+    def _follow_conversation(self) -> None:
+        """Go on with the latest conversation with this person as of this step; a new one where there is none."""
+        mine = [
+            entry["conversation"]
+            for entry in interviews_with(self.studio.library.run(self.name), self.person.id)
+            if entry["conversation"] is not None and entry["step"] == self.step()
+        ]
+        self._conversation = mine[-1] if mine else self._next_number()
+
+    def _next_number(self) -> int:
+        entries = self.studio.library.run(self.name).interviews()
+        return max([int(entry.get("conversation") or 0) for entry in entries], default=0) + 1
+
+    def _begin(self) -> None:
+        """Begin a new conversation, in which the person knows nothing of earlier ones."""
+        self._conversation = self._next_number()
+        self._show_command()
+        ui.notify("The next question begins a new conversation.")
 
     def _list(self) -> None:
         run = self.studio.library.run(self.name)
@@ -94,7 +121,9 @@ class InterviewPanel(SideForm):
                 empty_state("This person has not been interviewed yet. Ask below: they answer as of the step above.")
             for entry in interviews[-30:]:
                 with ui.column().classes("bubble gap-1"):
-                    note(f"asked as of {step_time(run, entry['step'])}")
+                    number = entry["conversation"]
+                    where = "" if number is None else f"conversation {number}, "
+                    note(f"{where}asked as of {step_time(run, entry['step'])}")
                     if entry["given"]:
                         prose(entry["given"], 400).classes("soft")
                     prose(entry["question"], 800)

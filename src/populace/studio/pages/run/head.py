@@ -107,7 +107,7 @@ class RunHead:
             (self._chip_place, (facts.state, facts.parent), self._show_chip),
             (self._notes, notes, lambda _: self._show_notes(notes)),
             (self._actions, (facts.state, facts.reason, facts.limit), self._show_actions),
-            (self._links, (facts.last is None, facts.tables), self._show_links),
+            (self._links, (facts.last is None, facts.tables, facts.state, self._is_played(facts)), self._show_links),
         ]
         for place, content, draw in parts:
             self._parts.show(place, content, partial(draw, facts))
@@ -195,6 +195,15 @@ class RunHead:
             if table in facts.tables:
                 address = target + run_address(facts.name).rpartition("/")[2]
                 action(name, partial(ui.navigate.to, address), f"open-{name.lower()}")
+
+        if self._is_played(facts) and facts.state != "complete":
+            address = run_address(self._name, "play")
+            action("Take part", partial(ui.navigate.to, address), "take-part", look="unelevated icon=person")
+
+    def _is_played(self, facts: RunOverview) -> bool:
+        """Whether somebody plays a person of the run, or is asked to right now."""
+        run = self._studio.library.run(self._name)
+        return bool(facts.regime.play) or (run.folder / "desk").is_dir()
 
     def _fork(self) -> None:
         ui.navigate.to(run_address(self._name, "fork", at=self._step() + 1))

@@ -1,0 +1,1 @@
+"""Take part in a run."""

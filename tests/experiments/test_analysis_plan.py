@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from populace.base.errors import UnknownNameError, UsageError
+from populace.experiments import Experiment, report
+from support.commands import populace
+
+SETTINGS: dict[str, Any] = {
+    "name": "planned",
+    "scenario": "norms",
+    "factors": {"initial_share": [0.2, 0.8], "counts": [True, False]},
+    "parameters": {"workers": 4, "days": 2},
+    "decider": "rule",
+    "replicates": 3,
+    "outcomes": ["share_blue", "consensus"],
+}
+PLAN: dict[str, Any] = {"contrasts": [{"outcome": "share_blue", "factor": "initial_share"}]}
+
+
+def experiment(plan: dict[str, Any] | None = PLAN, **changes: Any) -> Experiment:
+    return Experiment(**(SETTINGS | ({"analysis_plan": plan} if plan else {}) | changes))
+
+
+def test_a_plan_is_frozen_before_data_and_says_of_each_comparison_whether_it_was_planned() -> None:
+    frozen = experiment().freeze()
+    assert frozen.runs == 0 and frozen.hash == experiment().analysis_plan.hash  # type: ignore[union-attr]
+    results = experiment().run(workers=1)
+    assert results.analysis_plan == frozen, "running does not freeze it again"
+    assert results.effects(factor="initial_share")["planned"].to_list() == ["planned"]
+    assert results.effects(factor="counts")["planned"].to_list() == ["not planned"]
+    assert set(results.effects("consensus")["planned"]) == {"not planned"}
+    assert experiment(None, name="free").run(workers=1).effects()["planned"][0] == "no plan"
+
+
+def test_a_contrast_added_after_data_is_marked_in_every_output(tmp_path: Path) -> None:
+    experiment().run(workers=1)
+    longer = {"contrasts": [*PLAN["contrasts"], {"outcome": "share_blue"}]}
+    changed = experiment(longer)
+    assert changed.label == experiment().label, "a plan changes no run"
+    assert changed.analysis_plan.hash != experiment().analysis_plan.hash  # type: ignore[union-attr]
+    results = changed.run(workers=1)
+    assert [plan.runs for plan in results.folder.manifest.plans] == [0, 12]
+    assert set(results.effects()["planned"]) == {"added after data"}
+    assert results.effects(factor="initial_share")["planned"][0] == "planned"
+    text = report(results).markdown
+    assert "added after data" in text and changed.analysis_plan.hash in text  # type: ignore[union-attr]
+    (tmp_path / "planned.yaml").write_text(yaml.safe_dump(changed.data()))
+    done = populace("experiment", "planned.yaml", "--workers", "1")
+    assert "added" in done.stdout and "analysis plan" in done.stdout
+    document = json.loads(populace("experiment", "planned.yaml", "--workers", "1", "--json").stdout)["data"]
+    assert document["effects"]["share_blue"][0]["planned"] == "added after data"
+    assert len(document["plans"]) == 2
+
+
+def test_the_command_freezes_a_plan_and_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "planned.yaml").write_text(yaml.safe_dump(experiment().data()))
+    done = json.loads(populace("experiment", "planned.yaml", "--freeze", "--json").stdout)["data"]
+    assert done["runs"] == 0 and done["hash"] == experiment().analysis_plan.hash  # type: ignore[union-attr]
+
+
+def test_planned_looks_spend_alpha_and_exclusions_count_as_missing() -> None:
+    plan = PLAN | {"looks": [3, 6], "exclusions": [{"column": "replicate", "above": 4}]}
+    first = experiment(plan).run(workers=1).effects(factor="initial_share").row(0, named=True)
+    second = experiment(plan, replicates=6).run(workers=1).effects(factor="initial_share")
+    assert "looked at" not in second["warning"][0]
+    assert first["looks"] == 1
+    assert second["missing"][0] == 4 and second["n"][0] == 5
+
+
+@pytest.mark.parametrize(
+    ("plan", "error", "words"),
+    [
+        ({"contrasts": ["share_bleu"]}, UnknownNameError, "Did you mean 'share_blue'"),
+        ({"contrasts": [{"outcome": "share_blue", "factor": "start"}]}, UnknownNameError, "factor"),
+        ({"contrasts": [{"outcome": "share_blue", "factor": "initial_share", "of": "0.5"}]}, UnknownNameError, "level"),
+        ({"contrasts": [{"outcome": "share_blue", "baseline": "nobody"}]}, UnknownNameError, "arm"),
+        ({"contrasts": ["share_blue"], "looks": [20, 10]}, UsageError, "increase"),
+        ({"contrasts": ["share_blue"], "alpha": 1.5}, UsageError, "alpha"),
+        ({"contrasts": []}, UsageError, "at least"),
+        ({"contrasts": ["share_blue"], "alhpa": 0.1}, UnknownNameError, "alpha"),
+        ({"contrasts": ["share_blue"], "exclusions": [{"column": "steps"}]}, UsageError, "above or below"),
+    ],
+)
+def test_a_plan_that_names_what_is_not_there_is_refused(
+    plan: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        experiment(plan)

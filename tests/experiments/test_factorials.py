@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.formula.api as smf
+
+from populace.base.errors import UnknownNameError, UsageError
+from populace.engine.workspace import Workspace
+from populace.experiments import (
+    Experiment,
+    Results,
+    experiment_run,
+    factorial_effects,
+    metric_panel,
+    people_panel,
+    specification_curve,
+)
+from populace.experiments.folder import ExperimentFolder
+
+
+def recorded(folder: Path, **changes: Any) -> Results:
+    data: dict[str, Any] = {
+        "name": "crossed",
+        "scenario": "norms",
+        "factors": {"counts": [True, False], "personas": ["none", "graded"], "initial_share": [0.1, 0.5, 0.9]},
+        "decider": "rule",
+        "replicates": 12,
+        "outcomes": ["share_blue"],
+    }
+    experiment = Experiment(**(data | changes))
+    arms, rng = experiment.arms(), np.random.default_rng(8)
+    made = ExperimentFolder.make(experiment, arms, Workspace(folder))
+    made.write(replicates=experiment.replicates, state="complete")
+    rows = []
+    for replicate in range(experiment.replicates):
+        luck = rng.normal()
+        for arm in arms:
+            off, graded = arm.levels["counts"] is False, arm.levels["personas"] == "graded"
+            value = luck + 1.0 * off + 0.8 * (off and graded) + 0.1 * rng.normal()
+            row = {"arm": arm.number, "replicate": replicate, "seed": replicate, "status": "complete", "failure": ""}
+            rows.append(row | {"outcomes": {"share_blue": value}, "steps": 3})
+    (made.path / "rows" / "1-0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return Results(made)
+
+
+def test_main_effects_and_interactions_are_found_and_the_others_are_not(tmp_path: Path) -> None:
+    table = factorial_effects(recorded(tmp_path))
+    rows = {row["term"]: row for row in table.iter_rows(named=True)}
+    assert rows["counts"]["contrast"] == "counts True against False"
+    assert rows["counts"]["low"] < -1.4 < rows["counts"]["high"]
+    assert rows["counts:personas"]["effect"] == pytest.approx(0.8, abs=0.15)
+    assert rows["counts:personas"]["p"] < 0.001
+    assert rows["initial_share"]["effect"] is None and rows["initial_share"]["df"] == 2
+    assert rows["initial_share"]["p"] > 0.01 and rows["counts:initial_share"]["p"] > 0.01
+    assert (table["p_adjusted"] >= table["p"]).all()
+
+
+def test_terms_of_independent_runs_are_those_of_statsmodels(tmp_path: Path) -> None:
+    results = recorded(tmp_path, pairing=False)
+    row = factorial_effects(results).row(by_predicate=pl.col("term") == "counts:personas", named=True)
+    frame = results.runs.with_columns(pl.col("counts", "initial_share").cast(pl.String)).to_pandas()
+    formula = "share_blue ~ C(counts, Sum) * C(personas, Sum) * C(initial_share, Sum)"
+    fit = smf.ols(formula, frame).fit(cov_type="HC3")
+    name = next(
+        name
+        for name in fit.params.index
+        if name.startswith("C(counts") and name.count(":") == 1 and "share" not in name
+    )
+    assert row["f"] == pytest.approx(float(fit.tvalues[name]) ** 2, rel=1e-6)
+
+
+def test_a_design_with_missing_combinations_has_no_factorial_table(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="need all of them|too few to tell"):
+        factorial_effects(recorded(tmp_path, design="one-at-a-time"))
+
+
+def test_a_specification_curve_follows_one_effect_through_all_others(tmp_path: Path) -> None:
+    results = recorded(tmp_path)
+    curve = specification_curve(results, "counts")
+    assert curve.table.height == 6 and curve.table["effect"].is_sorted()
+    assert curve.p < 0.01 and curve.same_sign == 1.0 and "6 specifications" in str(curve)
+    none = specification_curve(results, "initial_share")
+    assert none.p > 0.01
+    with pytest.raises(UnknownNameError):
+        specification_curve(results, "start")
+    with pytest.raises(UnknownNameError):
+        specification_curve(results, "initial_share", versus="0.7")
+
+
+def test_panels_hold_metrics_and_people_of_all_runs() -> None:
+    plan: dict[str, Any] = {
+        "name": "panel",
+        "scenario": "norms",
+        "factors": {"initial_share": [0.2, 0.8]},
+        "parameters": {"workers": 4, "days": 2},
+        "decider": "rule",
+        "replicates": 2,
+        "outcomes": ["share_blue"],
+    }
+    results = Experiment(**plan).run(workers=1, check=False)
+    metrics = metric_panel(results)
+    assert metrics.columns[:4] == ["arm", "initial_share", "replicate", "seed"]
+    assert metrics.height == 2 * 2 * 3 and metrics["share_blue"].null_count() == 0
+    with pytest.raises(UsageError, match="keep"):
+        people_panel(results)
+    kept = Experiment(**(plan | {"keep": "run"})).run(workers=1, check=False)
+    assert metric_panel(kept).width > metrics.width
+    people = people_panel(kept)
+    assert people.height == 2 * 2 * 4 and {"arm", "replicate", "shirt"} <= set(people.columns)
+    assert (
+        experiment_run(kept, 1, 0).metrics["share_blue"][-1]
+        == kept.runs.filter(pl.col("replicate") == 0)["share_blue"][1]
+    )
