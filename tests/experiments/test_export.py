@@ -14,6 +14,7 @@ import pytest
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Results, export_results
 from populace.experiments.folder import ExperimentFolder
+from support.commands import populace
 
 COLUMNS = ("effect", "low", "high", "p", "low_all", "high_all", "p_adjusted")
 
@@ -77,6 +78,13 @@ def test_the_r_script_computes_the_table_again(tmp_path: Path, pairing: bool) ->
     export_results(recorded(tmp_path, pairing=pairing), tmp_path / "out")
     subprocess.run(["Rscript", "effects.R"], cwd=tmp_path / "out", check=True)
     assert_same(tmp_path / "out")
+
+
+def test_the_command_writes_the_files(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    done = populace("experiment", "--export", "exported")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "exported-export" / "effects.R").is_file()
 
 
 def test_the_methods_paragraph_says_what_was_done_and_cites_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
-from populace.experiments import Experiment, Results
+from populace.experiments import Experiment, Results, family_effects
 from populace.experiments.folder import ExperimentFolder
 from populace.statistics import difference
 
@@ -186,3 +186,12 @@ def test_fluctuation_and_path_dependence_are_read_from_the_runs(tmp_path: Path) 
     assert (start.measure, start.n) == ("omega squared", 120)
     with pytest.raises(UnknownNameError, match="factor"):
         results.path_dependence("word")
+
+
+def test_all_outcomes_together_are_one_family(tmp_path: Path) -> None:
+    results = planted(tmp_path)
+    family, alone = family_effects(results), results.effects("share_blue")
+    assert family["outcome"].unique(maintain_order=True).to_list() == ["share_blue", "consensus"]
+    mine = family.filter(pl.col("outcome") == "share_blue")
+    assert (mine["p_adjusted"] >= alone["p_adjusted"]).all() and mine["p"].to_list() == alone["p"].to_list()
+    assert (mine["low_all"] < alone["low_all"]).all()

@@ -163,3 +163,11 @@ def test_a_difference_without_any_variation_is_decided() -> None:
     assert table["direction"].to_list() == ["up"] * 3 + ["down"] * 3
     consensus = Consensus.of(table, "mind", ["a", "b"])
     assert consensus.status == {"a": "holds", "b": "does not hold"}
+
+
+def test_two_seeds_that_agree_do_not_order_arms() -> None:
+    frame = pl.DataFrame({"arm": ["a", "a", "b", "b"], "seed": [1, 2, 1, 2], "mind": "m", "y": [1.0, 1.0, 7.0, 7.0]})
+    table = orderings(frame, "y", "mind", ["a", "b"], 0.95)
+    assert table["direction"].to_list() == ["undecided"]
+    many = pl.concat([frame.with_columns(pl.col("seed") + 10 * k) for k in range(5)])
+    assert orderings(many, "y", "mind", ["a", "b"], 0.95)["direction"].to_list() == ["up"]

@@ -275,3 +275,35 @@ def test_only_a_few_runs_of_an_arm_are_looked_into_and_what_they_note_is_plain_d
     seen = evidence_of(voted(by_mood, order="rotate"))
     assert json.loads(json.dumps(seen)) == seen
     assert seen["questions"][0]["means"][0] == pytest.approx(0.55)
+
+
+def test_a_service_that_failed_is_not_the_low_mass_of_a_model() -> None:
+    model = Scripted(by_mood, spec="scripted:failing", failures=0.1)
+    card = validity(simulate(Votes(days=1), model=model, seed=3, keep="nothing", on_failure="record"))
+    assert card["mass on options"].verdict == "pass" and card["mass on options"].value == 0.0
+    assert card["invalid answers"].value > 0.03
+
+
+def test_refusals_of_a_scored_model_are_never_said_to_be_none() -> None:
+    assert validity(voted(by_mood))["refusals"].verdict == "not measured"
+
+
+def test_models_agree_by_a_test_of_the_interaction() -> None:
+    factors = {"model": ["scripted:uniform", "scripted:first"], "personas": ["none", "graded"]}
+    rng = np.random.default_rng(7)
+    alarms = 0
+    for number in range(20):
+        results = planted(
+            Path(f"null-{number}"),
+            lambda arm, replicate: {"outcomes": {"share_blue": rng.normal(0.07 * (arm % 2), 0.1)}},
+            factors=factors,
+        )
+        alarms += validity(results)["models agree"].verdict == "fail"
+    assert alarms <= 3
+
+
+def test_a_value_at_its_bar_is_undecided() -> None:
+    card = validity(planted(Path("few"), lambda arm, replicate: {"status": "failed"} if replicate < 2 else {}))
+    check = card["failed runs"]
+    assert check.verdict == "undecided" and check.low < 0.05 < check.high  # type: ignore[operator]
+    assert "undecided: failed runs" in card.verdict

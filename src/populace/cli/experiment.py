@@ -16,7 +16,7 @@ from populace.cli.options import COUNT, command, command_line, current_workspace
 from populace.cli.output import Part, as_json, bold, dim, err, facts, out, report_json, report_rows, table, warn
 from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
 from populace.engine.workspace import Workspace
-from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
+from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results, export_results
 from populace.experiments.arms import Arm
 from populace.experiments.execution import default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder, experiment_names
@@ -36,6 +36,7 @@ _FEW_ARMS = 12
 @click.argument("file", required=False, type=click.Path(dir_okay=False))
 @click.option("--list", "listing", is_flag=True, help="List the experiments of the workspace.")
 @click.option("--runs", "runs_of", metavar="NAME", help="List the runs of an experiment of the workspace.")
+@click.option("--export", "exported", metavar="NAME", help="Write tables and scripts of an experiment for others.")
 @option("--workers", type=COUNT, help="Processes.  [default: 2, and 1 for a model that this machine runs itself]")
 @option("--model", metavar="MODEL", help=f"{MODEL_SUMMARY}.  [default: the file's]")
 @option("--replicates", type=COUNT, help="Another number of replicates than the file's.")
@@ -61,6 +62,7 @@ def experiment_command(
     dry_run: bool,
     freeze: bool,
     runs_of: str | None,
+    exported: str | None,
 ) -> int:
     place = current_workspace()
     if listing:
@@ -69,6 +71,11 @@ def experiment_command(
         return 0
     if runs_of is not None:
         _list_runs(Results.open(runs_of, place.folder))
+        return 0
+    if exported is not None:
+        written = export_results(Results.open(exported, place.folder), f"{Path(exported).name}-export")
+        report_json([str(path) for path in written])
+        out.print_line("  ", dim("wrote"), f"  {', '.join(map(str, written))}")
         return 0
     if file is None:
         raise UsageError("no experiment is named.", "Write `populace experiment FILE.yaml`, --list or --runs NAME.")

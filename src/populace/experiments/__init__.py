@@ -9,6 +9,7 @@ from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.export import export_results
 from populace.experiments.factorials import factorial_effects
+from populace.experiments.families import family_effects
 from populace.experiments.methods import methods_text
 from populace.experiments.outcomes import Outcome
 from populace.experiments.panel import experiment_run, metric_panel, people_panel
@@ -51,6 +52,7 @@ __all__ = [
     "experiment_run",
     "export_results",
     "factorial_effects",
+    "family_effects",
     "methods_text",
     "metric_panel",
     "people_panel",

@@ -28,6 +28,7 @@ from populace.experiments.tables import (
     arm_means,
     arms_table,
     precision_table,
+    probabilities_table,
     runs_table,
     sample_description,
 )
@@ -37,7 +38,6 @@ from populace.statistics import (
     Sensitivity,
     fluctuation,
     path_dependence,
-    proportion,
     sobol_indices,
     sobol_sample,
 )
@@ -201,10 +201,10 @@ class Results:
         """
         name = self._outcome(outcome)
         runs, order = self._numeric(name), [arm.name for arm in self._arms]
-        manifest, how = self.folder.manifest, self.comparison(name, correction, method, level)
+        plans, how = self.folder.manifest.plans, self.comparison(name, correction, method, level)
         if factor is None:
-            first, chosen = order[0], self.arm(baseline).name
-            return with_plan(effects_table(runs, name, order, chosen, how), manifest.plans, name, None, first)
+            table = effects_table(runs, name, order, self.arm(baseline).name, how)
+            return with_plan(table, plans, name, None, order[0])
         runs = runs.with_columns(pl.col(self._factor(factor)).cast(pl.String))
         levels = runs[factor].unique(maintain_order=True).to_list()
         chosen = (
@@ -214,7 +214,7 @@ class Results:
             raise UnknownNameError(f"level of {factor}", chosen, levels)
         full = self.experiment.design.kind == "full"
         table = factor_effects_table(runs, name, factor, list(self.experiment.factors), chosen, full, how)
-        return with_plan(table, manifest.plans, name, factor, levels[0])
+        return with_plan(table, plans, name, factor, levels[0])
 
     def comparison(
         self,
@@ -246,22 +246,7 @@ class Results:
             below: Count runs below this value.
         """
         name = self._outcome(outcome)
-        rows = []
-        for arm in self._arms:
-            runs = self.runs.filter(pl.col("arm") == arm.name)
-            values = runs[name].drop_nulls()
-            ends = {str(value): values == value for value in values.unique().sort()}
-            if above is not None or below is not None:
-                inside = values > (above if above is not None else float("-inf"))
-                inside &= values < (below if below is not None else float("inf"))
-                bounds = {"above": above, "below": below}
-                limits = [f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None]
-                ends = {" and ".join(limits): inside}
-            for end, reached in ends.items():
-                share = proportion(int(reached.sum()), values.len(), level)
-                row = {"arm": arm.name, name: end, "probability": share.value, "low": share.low, "high": share.high}
-                rows.append(row | {"n": share.n} | sample_description(runs))
-        return pl.DataFrame(rows)
+        return probabilities_table(self.runs, name, [arm.name for arm in self._arms], above, below, level)
 
     def survival(
         self,

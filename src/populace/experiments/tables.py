@@ -9,12 +9,7 @@ import polars as pl
 from populace.experiments.arms import Arm
 from populace.experiments.folder import RunRow
 from populace.experiments.plan import ExperimentPlan
-from populace.statistics import (
-    mean,
-    mean_share,
-    replicates_for_effect,
-    replicates_for_width,
-)
+from populace.statistics import mean, mean_share, proportion, replicates_for_effect, replicates_for_width
 
 _RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("steps", "decisions", "calls", "reused", "tokens"), pl.Int64)
 _RUN_COLUMNS["cost"] = pl.Float64
@@ -115,6 +110,28 @@ def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: floa
         rows.append(row | sample_description(mine))
     schema: Any = dict.fromkeys(("mean", "low", "high", "sd"), pl.Float64) | {"method": pl.String} | BOUNDS
     return finite(pl.DataFrame(rows, schema_overrides=schema))
+
+
+def probabilities_table(
+    runs: pl.DataFrame, outcome: str, arms: Sequence[str], above: float | None, below: float | None, level: float
+) -> pl.DataFrame:
+    """How often each value of an outcome came about in every arm, or a value within bounds."""
+    rows = []
+    for arm in arms:
+        mine = runs.filter(pl.col("arm") == arm)
+        values = mine[outcome].drop_nulls()
+        ends = {str(value): values == value for value in values.unique().sort()}
+        if above is not None or below is not None:
+            inside = values > (above if above is not None else float("-inf"))
+            inside &= values < (below if below is not None else float("inf"))
+            bounds = {"above": above, "below": below}
+            limits = [f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None]
+            ends = {" and ".join(limits): inside}
+        for end, reached in ends.items():
+            share = proportion(int(reached.sum()), values.len(), level)
+            row = {"arm": arm, outcome: end, "probability": share.value, "low": share.low, "high": share.high}
+            rows.append(row | {"n": share.n, "missing": mine.height - values.len()} | sample_description(mine))
+    return pl.DataFrame(rows)
 
 
 def precision_table(

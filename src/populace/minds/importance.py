@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.questions import Rating
+from populace.questions import Answers, Rating
 
 WORD_LISTS = tomllib.loads(Path(__file__).with_name("importance_words.toml").read_text(encoding="utf-8"))
 """Lists of words and phrases, each with its weight: mundane, notable, poignant, feelings and firsts."""
@@ -63,3 +63,16 @@ def importance_question(text: str = "{memory}") -> Rating:
             "a turning point, such as a death in the family or an offer of marriage",
         ),
     )
+
+
+def expected_ratings(answers: Answers) -> npt.NDArray[np.float64]:
+    """The importance of each text: the mean of the distribution to a tenth where the model gives one, else its answer.
+
+    Args:
+        answers: The answers to `importance_question`; an invalid one is NaN.
+    """
+    ratings = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    if answers.probabilities is None or not isinstance(answers.question, Rating):
+        return ratings
+    expected = answers.distribution.drop("id").to_numpy() @ np.array(answers.question.values, np.float64)
+    return np.where(np.isnan(ratings), np.nan, np.round(expected, 1))

@@ -15,7 +15,7 @@ import polars as pl
 from populace.base.errors import ParameterError
 from populace.minds.forgetting import ForgettingPolicy
 from populace.minds.growable_arrays import Ints
-from populace.minds.importance import importance_question, rate_by_rule
+from populace.minds.importance import expected_ratings, importance_question, rate_by_rule
 from populace.minds.memory_stream import MemoryStream
 from populace.minds.parts import Asker, MemoryPart
 from populace.minds.recollection import Recollection
@@ -74,6 +74,7 @@ class Memory(MemoryPart):
         self.time_label = time_label
         self.merges = merges
         self._observed: dict[tuple[int, str], int] = {}
+        self._ratings: dict[str, float] = {}
         self.stream = MemoryStream(embedder=embedder.name, dimension=self.embedder.known_dimension)
         self._unreflected: npt.NDArray[np.float64] = np.zeros(0)
         self.unrated = 0
@@ -118,21 +119,20 @@ class Memory(MemoryPart):
         return self.store(people, texts, kind=kind, now=now, importance=rated, evidence=evidence)
 
     async def _rate(self, asker: Asker, people: Sequence[Id], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """The ratings of the model, one for each distinct text of each person; several follow one after the other."""
-        pairs = list(dict.fromkeys(zip(people, texts, strict=True)))
-        ratings = np.full(len(pairs), np.nan)
-        for rows in _once_each([who for who, _ in pairs]):
+        """The ratings of the model; every text is rated once in a run, whoever experienced it."""
+        new = {text: who for who, text in zip(people, texts, strict=True) if text not in self._ratings}
+        ids, lines = list(new.values()), list(new)
+        for rows in _once_each(ids):
             answers = await asker.ask(
-                asker.people.take([pairs[row][0] for row in rows]),
+                asker.people.take([ids[row] for row in rows]),
                 importance_question(),
                 purpose="importance",
                 profile="",
                 about=None,
-                memory=[pairs[row][1] for row in rows],
+                memory=[lines[row] for row in rows],
             )
-            ratings[rows] = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
-        place = {pair: row for row, pair in enumerate(pairs)}
-        rated = ratings[[place[pair] for pair in zip(people, texts, strict=True)]]
+            self._ratings |= dict(zip([lines[row] for row in rows], expected_ratings(answers).tolist(), strict=True))
+        rated = np.array([self._ratings[text] for text in texts])
         self.unrated += int(np.isnan(rated).sum())
         return rated
 

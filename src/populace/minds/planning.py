@@ -86,7 +86,7 @@ Action(start=32400, end=43200, where='café', doing='working')]
         stroke = pydantic.create_model(
             "Stroke",
             at=(str, pydantic.Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")),
-            where=(Literal[tuple(self.places)], ...),  # type: ignore[arg-type]
+            where=(str, pydantic.Field(min_length=2, max_length=80)),
             doing=(str, pydantic.Field(min_length=2, max_length=80, pattern="^[^<>]+$")),
         )
         self._day: type[pydantic.BaseModel] = pydantic.create_model(
@@ -202,7 +202,8 @@ Action(start=32400, end=43200, where='café', doing='working')]
             start = midnight + int(hours) * HOUR + int(minutes) * 60
             # After midnight, for those who go to bed late.
             start += DAY if start + DAY < until else 0
-            if where not in among:
+            place = _place_in(where, among)
+            if place is None:
                 self.counts["place not known"] += 1
             elif start < now and starts:
                 self.counts["in the past"] += 1
@@ -212,7 +213,7 @@ Action(start=32400, end=43200, where='café', doing='working')]
                 self.counts["overlapping"] += 1
             else:
                 self.counts["out of order"] += start < last
-                starts[max(start, now)] = (where, gerund(doing))
+                starts[max(start, now)] = (place, gerund(doing))
                 last = start
         ordered = sorted(starts)
         if ordered and 0 < ordered[0] - now <= self.late:
@@ -284,6 +285,12 @@ _FAULTS = {
     "hole": "Your last plan could not be used: it left many hours empty before {bedtime}.",
     "too few": "Your last plan could not be used: it had too few things for the time until {bedtime}.",
 }
+
+
+def _place_in(where: str, places: Sequence[str]) -> str | None:
+    """The place that a row of a plan means: its name, or the longest name in what it says."""
+    text = where.casefold()
+    return max((place for place in places if place.casefold() in text), key=len, default=None)
 
 
 def _for_rows(value: Any, rows: Sequence[int], count: int) -> Any:

@@ -81,11 +81,12 @@ def _sentence(row: dict[str, Any]) -> str:
             f"{row['arm']}: {row['effect']:+.3g}, without an interval: {row['warning'] or 'the values are too large'}."
         )
     interval = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
+    mark = f" ({row['planned']})" if row["planned"] in ("added after data", "not planned") else ""
     if row["low"] <= 0 <= row["high"]:
-        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}."
+        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}{mark}."
     way = "higher" if row["effect"] > 0 else "lower"
     p = row["p_adjusted"]
-    return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}, adjusted p {p_text(p, equals='= ')}."
+    return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}, adjusted p {p_text(p, equals='= ')}{mark}."
 
 
 def _design(results: Results) -> Iterator[Block]:

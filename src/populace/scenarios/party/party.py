@@ -131,13 +131,15 @@ class Party(TownLife):
         self.present: dict[str, set[Id]] = {occasion.name: set() for occasion in self.occasions}
         self.rule = RumourRule(self.talk_chance, self.pass_chance, self.attend_chance)
         self.decided: set[tuple[str, Id]] = set()
+        currently = dict.fromkeys(self.ids, "")
         for occasion in self.occasions if self.told else ():
             self.diffusions[occasion.name].tell(occasion.host, self.seconds)
+            currently[occasion.host] += f" {occasion.message()}"
             if self.mind.memory is not None:
                 self.mind.memory.store(
                     [occasion.host], [occasion.message()], kind="thought", now=self.seconds, importance=9.0
                 )
-        return people
+        return people.with_columns(currently=pl.Series(list(currently.values())))
 
     def _find_occasions(self, town: Town, people: People) -> list[Occasion]:
         return find_occasions(

@@ -58,6 +58,7 @@ async def plan(life: "TownLife", ids: Sequence[Id], now: int, because: Mapping[I
             until={who: life.bedtime(who, now) for who in ids},
             known={who: sorted(life.known[who]) for who in ids},
             about=f"your plans for {life.date}",
+            routine=[_own_routine(life, who) for who in ids],
             **reasons,
             **life.situation(ids, now),
         )
@@ -75,6 +76,12 @@ async def plan(life: "TownLife", ids: Sequence[Id], now: int, because: Mapping[I
     if life.mind.memory is not None and life.mind.planning is not None:
         texts = [life.plan_text(who) for who in ids]
         life.mind.memory.store(ids, texts, kind="plan", now=now, importance=_DEED_PLANS)
+
+
+def _own_routine(life: "TownLife", who: Id) -> str:
+    """The ordinary day of a person in words, with their own home called so."""
+    home = life.town.address(int(life.town.places.building[life.homes[life.row[who]]]))
+    return str(life.people.person(who)["routine"]).replace(f"({home})", "(home)")
 
 
 def by_routine(life: "TownLife", who: Id, now: int) -> list[Action]:

@@ -107,7 +107,7 @@ class TownLife(Scenario):
         self.conversation_count = 0
         self.utterances_now: list[str] = []
         self.idle_seconds = self.waking_seconds = 0
-        return people.with_columns(place=town.addresses(self.beds), doing=words.SLEEPING, town=town.name)
+        return people.with_columns(place=town.addresses(self.beds), doing=words.SLEEPING, town=town.name, currently="")
 
     def index_people(self, people: People) -> None:
         """Look up what is asked of everybody in each step; names of people who left stay known."""

@@ -71,6 +71,7 @@ def follow_population(life: "TownLife", now: int) -> None:
     life.agenda.change_people(ids)
     life.population_changed = True
     people["town"] = life.town.name
+    people["currently"] = people["currently"].fill_null("")
     for who in joined:
         life.routine.setdefault(who, [])
         life.learn_home(who)

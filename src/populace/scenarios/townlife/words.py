@@ -12,6 +12,7 @@ DAY = 86_400
 
 WHO = (
     "You are {name}, {age} years old, {occupation}. You live in the small town of {town}. You are {traits}. {backstory}"
+    "{currently}"
 )
 HERE = "It is {time} on {date}. You are {where}, {doing}."
 AT = "It is {time} on {date}. You are {where}."

@@ -48,6 +48,7 @@ def show_effects(parts: PartList, results: Results, outcome: str, reference: str
             "interval": "–" if row["low"] is None else f"[{row['low']:.4g}, {row['high']:.4g}]",
             "p adjusted": p_text(row["p_adjusted"]),
             "n": row["n"],
+            **({} if row["planned"] == "no plan" else {"plan": row["planned"]}),
         }
         for row in effects.table.iter_rows(named=True)
     ]
