@@ -139,13 +139,6 @@ def test_people_who_talk_get_to_know_each_other(two_days: Run) -> None:
     assert density[-1] > density[0]
 
 
-def test_a_waking_day_takes_at_most_sixty_calls_a_person_besides_conversation() -> None:
-    made = party(resident(0.8, talks=0.8), days=1, finer=True)
-    calls = made.answers().filter(pl.col("purpose") != "dialogue").group_by("person").len()
-    assert calls["len"].max() <= 60
-    assert set(made.usage().purposes) >= {"planning: day", "planning: finer", "whether to talk", "dialogue"}
-
-
 def test_a_town_is_the_same_for_any_concurrency() -> None:
     one, many = (party(days=1, concurrency=concurrency) for concurrency in (1, 64))
     assert one.events.equals(many.events)

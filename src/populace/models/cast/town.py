@@ -57,13 +57,13 @@ def conversation_line(scene: Scene) -> str:
 
 def goes_on(scene: Scene) -> dict[str, float]:
     """The probability that a resident answers once more."""
-    likely = 0.75 if len(_transcript(scene)) < 4 else 0.25
+    likely = 0.35 if len(_transcript(scene)) < 4 else 0.15
     return {"answer": likely, "end it": 1 - likely}
 
 
 def starts_conversation(scene: Scene) -> dict[str, float]:
     """The probability that a resident speaks to somebody who is there."""
-    likely = 0.85 if news_in_mind(scene) else 0.6 if " know each other" in scene.user else 0.35
+    likely = 0.75 if news_in_mind(scene) else 0.35 if " know each other" in scene.user else 0.2
     return {"yes": likely, "no": 1 - likely}
 
 
@@ -111,10 +111,10 @@ def news_in_mind(scene: Scene) -> str:
     return ""
 
 
-def plan(scene: Scene, schema: dict[str, Any]) -> list[dict[str, str]]:
+def plan(scene: Scene) -> list[dict[str, str]]:
     """The rest of a day from now to bedtime: work, a meal, people, and an event that one has heard of."""
     lines = data("town")["plan"]
-    places = _known_places(scene, schema)
+    places = _known_places(scene)
     now, bedtime = _NOW.search(scene.user), _BEDTIME.search(scene.user)
     begins = int(now["hour"]) * 60 + int(now["minute"]) if now else 360
     ends = int(bedtime["hour"]) * 60 + int(bedtime["minute"]) if bedtime else 23 * 60
@@ -168,12 +168,9 @@ def _planned_event(scene: Scene, places: Sequence[str], date: str | None) -> tup
     return None
 
 
-def _known_places(scene: Scene, schema: dict[str, Any]) -> list[str]:
-    stroke = schema["$defs"]["Stroke"]["properties"]["where"]
-    places: list[str] = stroke.get("enum") or [stroke.get("const", "home")]
+def _known_places(scene: Scene) -> list[str]:
     match = _KNOWN.search(scene.user)
-    known = match["places"].split("; ") if match else places
-    return [place for place in places if place in known] or places[:1]
+    return match["places"].split("; ") if match else ["home"]
 
 
 def _memories(scene: Scene) -> list[str]:
