@@ -15,9 +15,10 @@ _IN_MIND = re.compile(r"What comes to your mind:\n(?P<memories>(?:- .*\n)*)")
 _TOLD = re.compile(r'^(?P<teller>.+?) told you: "(?P<words>.*)"$', re.DOTALL)
 _ANNOUNCED = re.compile(r"^It was announced: (?P<words>.*)$", re.DOTALL)
 _OWN = re.compile(r"^You (?=want|are planning)")
+_ASIDE = re.compile(r",? and you (?:are|want|mean)\b[^.]*")
 _MEANS = re.compile(r"\bI (?:am (?=giving|having|holding|planning|organising)|want (?=to ))")
 _WHAT = re.compile(
-    r"\b(?:give|giving|hold|holding|have|having|is|planning this:) (?:an? |the )?"
+    r"\b(?:give|giving|hold|holding|have|having|is|planning this:|planning) (?:an? |the )?"
     r"(?P<what>.+?)(?= (?:at|on|in|from) |[.!?]|$)"
 )
 _EVENT = re.compile(
@@ -105,7 +106,7 @@ def news_in_mind(scene: Scene) -> str:
         elif announced:
             core = announced["words"]
         elif _OWN.match(memory):
-            core = _OWN.sub("I ", memory).replace("I are ", "I am ")
+            core = _ASIDE.sub("", _OWN.sub("I ", memory).replace("I are ", "I am "))
         if core and not _is_over(scene, core) and not (scene.name and scene.name in core):
             return core
     return ""
