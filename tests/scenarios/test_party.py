@@ -139,13 +139,6 @@ def test_people_who_talk_get_to_know_each_other(two_days: Run) -> None:
     assert density[-1] > density[0]
 
 
-def test_a_waking_day_takes_at_most_sixty_calls_a_person_besides_conversation() -> None:
-    made = party(resident(0.8, talks=0.8), days=1, finer=True)
-    calls = made.answers().filter(pl.col("purpose") != "dialogue").group_by("person").len()
-    assert calls["len"].max() <= 60
-    assert set(made.usage().purposes) >= {"planning: day", "planning: finer", "whether to talk", "dialogue"}
-
-
 def test_a_town_is_the_same_for_any_concurrency() -> None:
     one, many = (party(days=1, concurrency=concurrency) for concurrency in (1, 64))
     assert one.events.equals(many.events)
@@ -231,7 +224,7 @@ ADA = {"name": "Ada Bell", "occupation": "piano tuner"}
 
 
 def test_people_who_are_told_by_an_announcement_know_and_make_no_claims() -> None:
-    told = {"kind": "announce", "at": 30, "text": NEWS_FOR_ALL, "to": {"ids": [3]}, "steps": 2}
+    told = {"kind": "announce", "at": 30, "text": NEWS_FOR_ALL, "to": {"ids": [2, 3, 5]}, "steps": 2}
     run = simulate(
         Party(embedder="hashing", told=False, days=1),
         model=resident(1.0, talks=1.0),
@@ -242,7 +235,7 @@ def test_people_who_are_told_by_an_announcement_know_and_make_no_claims() -> Non
     last = run.metrics.row(-1, named=True)
     assert run.metrics["know"][29] == 0
     assert run.metrics["know"][30] >= 1
-    assert last["know"] > 1
+    assert last["know"] > 3
     assert last["claims"] == 0
     assert news_of(run).chain(3) == [3]
 

@@ -61,7 +61,10 @@ def test_the_host_is_told_what_they_mean_to_do_and_no_more() -> None:
         Party(embedder="hashing", days=1, plans=False), model="scripted:uniform", seed=1, keep="nothing", max_calls=5000
     )
     told = run.history("memories").filter(person=0, kind="thought")["text"].to_list()
-    assert told == ["You want to give a Valentine's Day party at Kettle & Crumb on 14 February from 17:00 to 19:00."]
+    assert told == [
+        "You are planning a Valentine's Day party at Kettle & Crumb on 14 February from 17:00 to 19:00, and you are "
+        "asking people to come."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_effects_arms_and_validity_are_on_the_page(tmp_path: Path) -> None:
         await visit.open(f"/experiment/{results.name}")
         await visit.sees("Do <b>groups</b> matter?")
         await visit.sees("8 of 8")
-        await visit.sees("each arm minus groups=1, 95 % t intervals, paired by replicate")
+        await visit.sees("each arm minus groups=1, 95 % intervals, paired by replicate")
         (row,) = visit.one("effects-table").rows
         effect = results.effects().row(0, named=True)
         assert row["effect"] == f"{effect['effect']:+.4g}" and row["interval"].startswith(f"[{effect['low']:.4g}")

@@ -150,6 +150,9 @@ def test_another_step_takes_the_changes_with_it(tmp_path: Path, parent: Run) -> 
         assert " --at 4 " in visit.one("command").text
         visit.enter("fork-at", 9)
         assert " --at 4 " in visit.one("command").text
+        field = visit.one("fork-at")
+        field.sanitize()  # As when the field is left.
+        assert field.value == field.max < 9
 
     visiting(tmp_path, story)
 

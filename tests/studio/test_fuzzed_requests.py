@@ -35,7 +35,7 @@ from populace.scenarios.party import Party
 from populace.studio.app import install
 from populace.studio.jobs import CommandError
 from populace.studio.shell.guard import Guard
-from support.audit import size
+from support.audit import IN_FULL, size
 from support.studies import studied
 from support.studio import visit
 
@@ -243,7 +243,9 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
     assert sum(answers.values()) == REQUESTS
     # It is not all refused at the door.
     assert answers[200] > REQUESTS * 0.075 and answers[404] > REQUESTS * 0.025 and answers[400] > REQUESTS * 0.015
-    assert {template for template, count in reached.items() if not count} <= UNREACHABLE
+    missed = {template for template, count in reached.items() if not count} - UNREACHABLE
+    # Few requests may happen to give one address nothing that it knows.
+    assert len(missed) <= (0 if IN_FULL else 1), missed
     assert slowest < SLOW_S
     assert _files(workspace.parent) == before
 

@@ -21,6 +21,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 SHOTS = Path(__file__).parents[2] / ".artefacts" / "studio" / "modes"
 PROBLEMS = (Path(__file__).parents[1] / "support" / "access.js").read_text()
+WALK = (Path(__file__).parents[1] / "support" / "keyboard.js").read_text()
+FEW = ("new", "run-people", "fork", "judging")
+"""The pages that are walked outside of an audit: those with the most kinds of controls."""
 FOCUS = """() => {
   const focused = document.activeElement, style = getComputedStyle(focused);
   const parts = [focused, ...focused.querySelectorAll("*"), focused.parentElement, focused.closest(".q-field")].filter(Boolean);
@@ -139,3 +142,25 @@ def test_a_table_is_sorted_and_a_page_is_walked_by_keyboard(workspace: Path, hom
     for _ in range(12):
         page.keyboard.press("Tab")
         assert page.evaluate(FOCUS), page.evaluate("document.activeElement.outerHTML.slice(0, 300)")
+
+
+@pytest.mark.audit
+def test_every_control_of_every_page_is_reached_by_tab_and_shows_the_focus(
+    workspace: Path, home: str, page: Any
+) -> None:
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    problems = []
+    for name, address in addresses(workspace).items():
+        if not (IN_FULL or name in FEW):
+            continue
+        page.goto(home + address)
+        page.wait_for_selector("main .page-title")
+        page.wait_for_load_state("networkidle")
+        pressed, seen = 0, page.evaluate(WALK)
+        # A page that is still being drawn gets more controls meanwhile, and may take the focus away once.
+        while seen["missed"] and pressed < 2 * seen["count"] + 10:
+            page.keyboard.press("Tab")
+            pressed, seen = pressed + 1, page.evaluate(WALK)
+        problems += [f"{name}: Tab does not reach {each}" for each in seen["missed"]]
+        problems += [f"{name}: nothing shows that the focus is on {each}" for each in seen["blind"]]
+    assert not problems, "\n".join(problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -104,3 +105,33 @@ def test_a_run_that_was_killed_is_told_as_such_and_resumed_from_the_page(tmp_pat
         page.click("[data-testid=resume]")
         page.wait_for_selector("[data-testid=state] >> text=complete")
     assert Journal(journal.folder).digest() == undisturbed(tmp_path)
+
+
+def shown_step(page: Any) -> int:
+    """The step that the page of a run shows, which is its newest."""
+    found = re.search(r"step (\d+)", page.locator("[data-testid=slider]").get_attribute("aria-valuetext") or "")
+    return int(found.group(1)) if found else -1
+
+
+def test_two_tabs_follow_a_run_that_is_written_and_go_on_after_studio_was_restarted(tmp_path: Path, page: Any) -> None:
+    with served(tmp_path) as (home, first):
+        journal = started(page, home, tmp_path)
+        second = page.context.new_page()
+        second.set_default_timeout(30_000)
+        second.goto(f"{home}run/{journal.name}?tab=people")
+        for tab in (page, second):
+            before = len(journal.steps())
+            until(lambda tab=tab, before=before: shown_step(tab) >= before - 1)
+        second.click("[data-testid=tab-usage]")
+        second.wait_for_url("**tab=usage**")
+        assert "tab=usage" not in page.url
+        first.kill()
+        first.wait()
+    port = home.rstrip("/").rpartition(":")[2]
+    with served(tmp_path, "--port", port) as (again, _):
+        assert again == home
+        until(lambda: len(journal.steps()) == 26)
+        for tab in (page, second):
+            until(lambda tab=tab: shown_step(tab) == 25)
+            tab.click("[data-testid=tab-people]")
+            tab.wait_for_selector("[data-testid=people] tbody tr")

@@ -181,15 +181,15 @@ def test_memories_are_filtered_by_kind_and_text(party: Run) -> None:
         await visit.open(f"/run/{run.name}/person/0")
         await visit.sees_marked("memories")
         kinds = visit.one("memory-kinds")
-        assert {"observation", "dialogue"} <= set(kinds.options)
-        kinds.set_value(["dialogue"])
-        assert set(rows(visit, "memories", "kind")) == {"dialogue"}
+        assert {"observation", "speech"} <= set(kinds.options)
+        kinds.set_value(["speech"])
+        assert set(rows(visit, "memories", "kind")) == {"speech"}
         found = [each for each in visit.one("memories").descendants() if isinstance(each, ui.input)]
         found[0].set_value("party")
         assert rows(visit, "memories", "text")
         assert all("party" in text for text in rows(visit, "memories", "text"))
         assert "planned" in rows(visit, "events", "what")
-        await visit.sees("Come to the party at the café!")
+        await visit.sees("There is a party at Kettle & Crumb")
         visit.enter("step-slider", 1)
         assert "planned" not in rows(visit, "events", "what")
         answer = await visit.user.http_client.get(f"/api/runs/{run.name}/people/0?step=60")

@@ -110,7 +110,7 @@ def test_the_page_of_a_run_tells_how_it_stands() -> None:
         assert state_shown(visit) == "complete"
         assert visit.one("figure-steps").text == "5 of 5"
         assert visit.one("figure-answers-invalid").text == "0 %"
-        assert "of 200 answers invalid (95 %: 0 % to 1.9 %)" in visit.texts()
+        assert "of 200 answers invalid (95 %: 0 % to 1.5 %)" in visit.texts()
         assert visit.one("clock").text == "Sat 10 Jan 2026, 08:00"
         assert visit.one("command").text == f"populace show {run.name} --step 5"
         assert visit.one("people").rows[0]["name"] == run.people(5)["name"][0]

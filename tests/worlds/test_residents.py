@@ -114,7 +114,7 @@ def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
         18000,
         TOWN.place("Mill Row 3 > Keziah's bedroom"),
     )
-    assert ada.routine == "06:00 bakes (Kettle & Crumb > kitchen); 20:00 reads (Mill Row 3)"
+    assert ada.routine == "06:00 bakes (Kettle & Crumb); 20:00 reads (Mill Row 3)"
     assert (ben.workplace, ben.workplace_place, ben.routine) == (None, None, "")
     assert read_relations(TOWN, path).rows() == [(0, 1, "friends", 0.5)]
     assert read_routines(TOWN, path).select("person", "time").rows() == [(0, 21600), (0, 72000)]

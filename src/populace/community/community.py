@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import UsageError
+from populace.base.errors import JournalError, UsageError
 from populace.base.formatting import plural
 from populace.models import ModelTraits, model_traits
 from populace.people import People
@@ -63,6 +63,8 @@ class Community:
         self.run = run
         self.at = at
         self._histories: dict[str, pl.DataFrame] = {}
+        if not run.steps:
+            raise JournalError(f"{run.name} has no committed step yet.")
         if not self._history("posts").width:
             raise UsageError(
                 f"{run.name} has no posts, so it is not a community.", "Make one with `populace run forum`."

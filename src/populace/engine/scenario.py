@@ -275,16 +275,10 @@ class Scenario:
             kind: What kind of memory it is, such as `deed`, `speech`, `hearing` or `observation`.
             importance: From 1 to 10; rated in the memory's own way if left out.
         """
-        memory = self.mind.memory
         ids = people_asked(people, self.stage.people).ids
         texts = to_column("text", text, ids, "the text to remember", ScenarioError)
-        lines: list[str] = texts.to_list() if isinstance(texts, pl.Series) else [texts] * ids.len()
-        if memory is None or not lines:
-            return
-        if importance is None:
-            await memory.remember(self, ids.to_list(), lines, kind=kind, now=self.seconds)
-        else:
-            memory.store(ids.to_list(), lines, kind=kind, now=self.seconds, importance=importance)
+        lines = texts.to_list() if isinstance(texts, pl.Series) else [texts] * ids.len()
+        await self.mind.remember(self, ids.to_list(), lines, kind=kind, now=self.seconds, importance=importance)
 
     def reflecting(self) -> Sequence[Id]:
         """The ids of the people who may reflect at the end of a step; everybody by default."""

@@ -47,10 +47,10 @@ class Memory(MemoryPart):
     Example:
         >>> from populace.models import HashingEmbedder
         >>> memory = Memory(HashingEmbedder(64))
-        >>> texts = ["It rains.", "A party is planned."]
+        >>> texts = ["It rains.", "The ferry is late."]
         >>> _ = memory.store(["ann", "bo"], texts, kind="observation", now=0, importance=3)
-        >>> memory.recall(["bo"], ["party"], now=60, purpose="chat")["text"].to_list()
-        ['A party is planned.']
+        >>> memory.recall(["bo"], ["ferry"], now=60, purpose="chat")["text"].to_list()
+        ['The ferry is late.']
     """
 
     def __init__(
@@ -221,7 +221,9 @@ class Memory(MemoryPart):
             pl.Series("about", [queries[row] for row in at], dtype=pl.String),
             pl.lit(purpose).alias("purpose"),
         )
-        self._recalled.append(recalled.drop("query"))
+        if recalled.height:
+            # The ids of nobody have no type that would fit beside those of others.
+            self._recalled.append(recalled.drop("query"))
         return recalled
 
     def recollect(
@@ -238,8 +240,10 @@ class Memory(MemoryPart):
         more = top if self.variety >= 1.0 else top * _CANDIDATES
         recalled = self.recall(ids, queries, now=now, purpose=purpose, top=more, kinds=kinds)
         if self.variety < 1.0:
-            recalled = self._vary(recalled, top)
-            self._recalled[-1] = recalled.drop("query")
+            varied = self._vary(recalled, top)
+            if recalled.height:
+                self._recalled[-1] = varied.drop("query")
+            recalled = varied
         distinct = recalled.unique(["query", "text"], keep="first", maintain_order=True)
         if self.time_label is not None:
             labels = [self.time_label(time, now) for time in distinct["time"]]

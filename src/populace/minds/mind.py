@@ -81,6 +81,33 @@ class Mind:
         recollection = self.memory.recollect(ids, about, now=now, purpose=purpose, top=self.recalled, **only)
         return recollection.under(self.heading)
 
+    async def remember(
+        self,
+        asker: Asker,
+        ids: Sequence[Id],
+        texts: Sequence[str],
+        *,
+        kind: str,
+        now: int,
+        importance: float | None = None,
+    ) -> None:
+        """Let people remember texts; without a memory nothing happens.
+
+        Args:
+            asker: Puts questions about importance; a scenario.
+            ids: Who remembers.
+            texts: What each remembers, in words to the person.
+            kind: The kind of memory.
+            now: The simulated time in seconds.
+            importance: From 1 to 10; rated in the memory's own way if left out.
+        """
+        if self.memory is None or not ids:
+            return
+        if importance is None:
+            await self.memory.remember(asker, ids, texts, kind=kind, now=now)
+        else:
+            self.memory.store(ids, texts, kind=kind, now=now, importance=importance)
+
     async def finish_step(self, asker: Asker, ids: Sequence[Id], now: int) -> dict[str, pl.DataFrame]:
         """Let people reflect and forget at the end of a step.
 

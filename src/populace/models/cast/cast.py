@@ -96,7 +96,7 @@ def _object(scene: Scene) -> Any:
     if keys == {"say", "stance"} and debate.topic(scene):
         return debate.contribution(scene)
     if keys == {"plan"} and "Stroke" in schema.get("$defs", {}):
-        return {"plan": town.plan(scene, schema)}
+        return {"plan": town.plan(scene)}
     if keys == {"actions"} and "_Finer" in schema.get("$defs", {}):
         return {"actions": town.details(scene)}
     if keys == {"people"} and schema["properties"]["people"].get("items", {}).get("type") == "string":

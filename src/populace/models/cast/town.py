@@ -15,9 +15,10 @@ _IN_MIND = re.compile(r"What comes to your mind:\n(?P<memories>(?:- .*\n)*)")
 _TOLD = re.compile(r'^(?P<teller>.+?) told you: "(?P<words>.*)"$', re.DOTALL)
 _ANNOUNCED = re.compile(r"^It was announced: (?P<words>.*)$", re.DOTALL)
 _OWN = re.compile(r"^You (?=want|are planning)")
+_ASIDE = re.compile(r",? and you (?:are|want|mean)\b[^.]*")
 _MEANS = re.compile(r"\bI (?:am (?=giving|having|holding|planning|organising)|want (?=to ))")
 _WHAT = re.compile(
-    r"\b(?:give|giving|hold|holding|have|having|is|planning this:) (?:an? |the )?"
+    r"\b(?:give|giving|hold|holding|have|having|is|planning this:|planning) (?:an? |the )?"
     r"(?P<what>.+?)(?= (?:at|on|in|from) |[.!?]|$)"
 )
 _EVENT = re.compile(
@@ -57,13 +58,13 @@ def conversation_line(scene: Scene) -> str:
 
 def goes_on(scene: Scene) -> dict[str, float]:
     """The probability that a resident answers once more."""
-    likely = 0.75 if len(_transcript(scene)) < 4 else 0.25
+    likely = 0.35 if len(_transcript(scene)) < 4 else 0.15
     return {"answer": likely, "end it": 1 - likely}
 
 
 def starts_conversation(scene: Scene) -> dict[str, float]:
     """The probability that a resident speaks to somebody who is there."""
-    likely = 0.85 if news_in_mind(scene) else 0.6 if " know each other" in scene.user else 0.35
+    likely = 0.75 if news_in_mind(scene) else 0.35 if " know each other" in scene.user else 0.2
     return {"yes": likely, "no": 1 - likely}
 
 
@@ -105,16 +106,16 @@ def news_in_mind(scene: Scene) -> str:
         elif announced:
             core = announced["words"]
         elif _OWN.match(memory):
-            core = _OWN.sub("I ", memory).replace("I are ", "I am ")
+            core = _ASIDE.sub("", _OWN.sub("I ", memory).replace("I are ", "I am "))
         if core and not _is_over(scene, core) and not (scene.name and scene.name in core):
             return core
     return ""
 
 
-def plan(scene: Scene, schema: dict[str, Any]) -> list[dict[str, str]]:
+def plan(scene: Scene) -> list[dict[str, str]]:
     """The rest of a day from now to bedtime: work, a meal, people, and an event that one has heard of."""
     lines = data("town")["plan"]
-    places = _known_places(scene, schema)
+    places = _known_places(scene)
     now, bedtime = _NOW.search(scene.user), _BEDTIME.search(scene.user)
     begins = int(now["hour"]) * 60 + int(now["minute"]) if now else 360
     ends = int(bedtime["hour"]) * 60 + int(bedtime["minute"]) if bedtime else 23 * 60
@@ -168,12 +169,9 @@ def _planned_event(scene: Scene, places: Sequence[str], date: str | None) -> tup
     return None
 
 
-def _known_places(scene: Scene, schema: dict[str, Any]) -> list[str]:
-    stroke = schema["$defs"]["Stroke"]["properties"]["where"]
-    places: list[str] = stroke.get("enum") or [stroke.get("const", "home")]
+def _known_places(scene: Scene) -> list[str]:
     match = _KNOWN.search(scene.user)
-    known = match["places"].split("; ") if match else places
-    return [place for place in places if place in known] or places[:1]
+    return match["places"].split("; ") if match else ["home"]
 
 
 def _memories(scene: Scene) -> list[str]:

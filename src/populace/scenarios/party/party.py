@@ -338,7 +338,7 @@ class Party(TownLife):
     @classmethod
     def report(cls, run: RunReader) -> list[ReportTable]:
         """Who was told and through whom, who came, with the news and without, and who got to know whom."""
-        return party_report(run, cls)
+        return [*party_report(run, cls), *super().report(run)]
 
     @classmethod
     def pictures(cls, run: RunReader, folder: Path) -> list[Path]:

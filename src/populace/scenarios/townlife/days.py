@@ -10,7 +10,7 @@ from populace.base.formatting import time_of_day
 from populace.minds import Action, PlanningPart
 from populace.people import Id
 from populace.scenarios.townlife import words
-from populace.scenarios.townlife.noticing import IN_USE, thing_for
+from populace.scenarios.townlife.noticing import IN_USE, Notice, thing_for
 
 if TYPE_CHECKING:
     from populace.scenarios.townlife.life import TownLife
@@ -32,7 +32,7 @@ async def rise(life: "TownLife", now: int) -> None:
         rows = [life.row[who] for who in retiring]
         life.presence.send(rows, life.beds[rows], now)
         for who in retiring:
-            _put_down(life, who)
+            _turn_away(life, who, now)
             life.agenda.set(who, [])
             life.agenda.begin(who, Action(now, now + DAY, "home", words.SLEEPING))
     if rising:
@@ -65,6 +65,7 @@ async def plan(life: "TownLife", ids: Sequence[Id], now: int, because: Mapping[I
     for who in ids:
         actions = plans.get(who) or by_routine(life, who, now)
         life.agenda.set(who, actions)
+        life.strokes.pop(who, None)
         first = actions[0].start if actions else life.bedtime(who, now)
         current = life.agenda.doing[who]
         if first <= now:
@@ -72,7 +73,16 @@ async def plan(life: "TownLife", ids: Sequence[Id], now: int, because: Mapping[I
             life.agenda.begin(who, (current or Action(now, now, "", words.FALLBACKS[0]))._replace(end=now))
         else:
             life.agenda.begin(who, Action(now, first, "", words.FALLBACKS[0]))
-        life.event("planned", who, plan="; ".join(f"{time_of_day(a.start)} {a.doing} ({a.where})" for a in actions))
+        life.event(
+            "planned",
+            who,
+            plan="; ".join(f"{time_of_day(a.start)} {a.doing} ({a.where})" for a in actions),
+            by="plan" if plans.get(who) else "routine",
+            at=now,
+            begins=first,
+            ends=actions[-1].end if actions else now,
+            bedtime=life.bedtime(who, now),
+        )
     if life.mind.memory is not None and life.mind.planning is not None:
         texts = [life.plan_text(who) for who in ids]
         life.mind.memory.store(ids, texts, kind="plan", now=now, importance=_DEED_PLANS)
@@ -86,8 +96,11 @@ def _own_routine(life: "TownLife", who: Id) -> str:
 
 def by_routine(life: "TownLife", who: Id, now: int) -> list[Action]:
     """The rest of an ordinary day; what is under way in it now goes on."""
-    midnight, until = now - now % DAY, life.bedtime(who, now)
-    rows = [(midnight + time, place, what) for time, place, what in life.routine[who]]
+    midnight, until = life.day_start(who, now), life.bedtime(who, now)
+    past_midnight = int(life.sleeps[life.row[who]]) - DAY
+    times = [midnight + time + (DAY if time < past_midnight else 0) for time, _, _ in life.routine[who]]
+    rows = [(start, place, what) for start, (_, place, what) in zip(times, life.routine[who], strict=True)]
+    rows.sort(key=lambda row: row[0])
     begun = [row for row in rows if row[0] <= now]
     later = [row for row in rows if row[0] > now]
     rows = [(now, *begun[-1][1:]), *later] if begun else later
@@ -105,11 +118,13 @@ async def begin_actions(life: "TownLife", now: int) -> None:
     await remember_deeds(life, [(who, life.agenda.doing[who]) for who in due], now)
     began: list[tuple[Id, Action]] = []
     for who in due:
-        _put_down(life, who)
+        _turn_away(life, who, now)
         action = life.agenda.next(who, now)
         if action is None:
             action = Action(now, max(now + TICK, life.bedtime(who, now)), "home", words.FALLBACKS[2])
             life.agenda.begin(who, action)
+        if who not in life.strokes or action.start >= life.strokes[who].end:
+            life.strokes[who] = action
         began.append((who, action))
     if life.mind.planning is not None:
         for level, wanted in (("hours", life.hours), ("minutes", life.finer)):
@@ -145,20 +160,32 @@ def _arrive(life: "TownLife", who: Id, place: int, arrival: int, now: int) -> No
         life.set_state(thing, IN_USE, by=who)
 
 
-def _put_down(life: "TownLife", who: Id) -> None:
+def put_down(life: "TownLife", who: Id) -> None:
     """Let a person stop using a thing, which is as usual then."""
     thing = life.using.pop(who, None)
     if thing is not None and life.objects.state(thing) == IN_USE:
         life.set_state(thing, life.usual_states[thing], by=who)
 
 
-def notice_closed(life: "TownLife", now: int) -> list[tuple[Id, str]]:
+def _turn_away(life: "TownLife", who: Id, now: int) -> None:
+    """Let a person stop what they do there: they put a thing down, and do not reach a closed door any more."""
+    put_down(life, who)
+    if who in life.closed and life.closed[who][0] > now:
+        del life.closed[who]
+
+
+def notice_closed(life: "TownLife", now: int) -> list[Notice]:
     """What people notice who stand before a closed door."""
-    return [(who, text) for who, (arrival, text) in life.closed.items() if now >= arrival and who in life.row]
+    return [
+        Notice(who, text, text) for who, (arrival, text) in life.closed.items() if now >= arrival and who in life.row
+    ]
 
 
 async def remember_deeds(life: "TownLife", ended: Sequence[tuple[Id, Action | None]], now: int) -> None:
-    """Let people remember what they have just done, unless it was nothing or is remembered as what they said."""
+    """Let people remember what they have just done, unless it was nothing or is remembered as what they said.
+
+    A piece of a finer plan is rated as the action that it is a part of, so that finer plans take no more ratings.
+    """
     ids: list[Id] = []
     texts: list[str] = []
     rated_as: list[str] = []
@@ -168,7 +195,7 @@ async def remember_deeds(life: "TownLife", ended: Sequence[tuple[Id, Action | No
             continue
         ids.append(who)
         texts.append(words.deed(action, life.where(int(place[life.row[who]]), who)))
-        rated_as.append(f"You were {action.doing}.")
+        rated_as.append(f"You were {life.stroke(who)}.")
         life.event("did", who, doing=action.doing, since=action.start, at=now)
     if ids and life.mind.memory is not None:
         await life.mind.memory.remember(life, ids, texts, kind="deed", now=now, rated_as=rated_as)

@@ -4,28 +4,41 @@ A step is ten minutes. Nobody is asked while an action lasts; there are question
 people meet, when something new matters, and when much has happened to somebody.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import WorldError
 from populace.base.formatting import time_of_day
-from populace.engine.scenario import Field, Scenario
-from populace.minds import Agenda, Dialogue, Memory, Mind, Planning, Reflection, Talk
+from populace.engine.scenario import Field, ReportTable, Scenario
+from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, Reflection, Talk
 from populace.people import Id, People
 from populace.questions import Choice
+from populace.runs.reader import RunReader
 from populace.scenarios.townlife import days, meetings, words
 from populace.scenarios.townlife.moves import check_names, follow_population
-from populace.scenarios.townlife.noticing import Novelty, notice_people, notice_things, places_named
+from populace.scenarios.townlife.noticing import (
+    Notice,
+    Novelty,
+    learn_announced_places,
+    notice_people,
+    notice_things,
+    places_named,
+)
+from populace.scenarios.townlife.report import words_report
 from populace.worlds.town.objects import Objects
 from populace.worlds.town.places import OBJECT
 from populace.worlds.town.presence import ATTENTION, Presence
 from populace.worlds.town.town import Town
 
 DAY, HOUR, TICK = 86_400, 3600, 600
+_SAME = 0.65
+"""The cosine from which two events are one and the same to a person."""
 BEGINS = 5 * HOUR
 """The first day begins before anybody gets up."""
 
@@ -102,11 +115,12 @@ class TownLife(Scenario):
         self.thing_embedder = self.mind.memory.embedder if isinstance(self.mind.memory, Memory) else None
         self.asleep = np.ones(len(self.ids), np.bool_)
         self.novelty = Novelty(self.retention)
+        self.strokes: dict[Id, Action] = {}
+        self.considered: dict[Id, deque[npt.NDArray[np.float64]]] = {}
         self.closed: dict[Id, tuple[int, str]] = {}
         self.last_meeting: dict[tuple[Id, Id], int] = {}
         self.conversation_count = 0
         self.utterances_now: list[str] = []
-        self.idle_seconds = self.waking_seconds = 0
         return people.with_columns(place=town.addresses(self.beds), doing=words.SLEEPING, town=town.name, currently="")
 
     def index_people(self, people: People) -> None:
@@ -166,6 +180,7 @@ class TownLife(Scenario):
         """Ten minutes."""
         now = self.seconds
         follow_population(self, now)
+        learn_announced_places(self)
         self.utterances_now = []
         await days.rise(self, now)
         await days.begin_actions(self, now)
@@ -178,13 +193,22 @@ class TownLife(Scenario):
         return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
 
     def bedtime(self, who: Id, now: int) -> int:
-        """When a person goes to bed on the day of `now`."""
-        return int(now - now % DAY + self.sleeps[self.row[who]])
+        """When a person goes to bed next; those who stay up past midnight still live the day before."""
+        return self.day_start(who, now) + int(self.sleeps[self.row[who]])
+
+    def day_start(self, who: Id, now: int) -> int:
+        """The midnight with which the day of a person began; it lasts until they go to bed."""
+        midnight = now - now % DAY
+        return midnight - DAY if now - midnight + DAY < self.sleeps[self.row[who]] else midnight
 
     def doing(self, who: Id) -> str:
         """What a person is doing, as a phrase that fits after "is"."""
         action = self.agenda.doing[who]
         return action.doing if action is not None else words.FALLBACKS[-1]
+
+    def stroke(self, who: Id) -> str:
+        """The part of the broad plan to which what a person is doing belongs; what they are doing without one."""
+        return self.strokes[who].doing if who in self.strokes else self.doing(who)
 
     def where(self, place: int, who: Id | None = None) -> str:
         """A place as people call it, such as "at Kettle & Crumb"; "at home" for the home of `who`."""
@@ -225,20 +249,20 @@ class TownLife(Scenario):
         notices += notice_things(self, now)
         notices += days.notice_closed(self, now)
         if notices:
-            ids, texts = [who for who, _ in notices], [text for _, text in notices]
-            rated = await self._remember_rated(ids, texts, now)
-            events = {who: text for (who, text), mark in zip(notices, rated, strict=True) if mark >= self.matters}
-            events |= {who: text for who, text in notices if who in self.closed and now >= self.closed[who][0]}
+            rated = await self._remember_rated(notices, now)
+            events = {each.who: each.text for each, mark in zip(notices, rated, strict=True) if mark >= self.matters}
+            events |= {who: text for who, text, _ in notices if who in self.closed and now >= self.closed[who][0]}
             self.closed = {who: close for who, close in self.closed.items() if who not in events}
             await self.react(events, now)
         return pairs
 
-    async def _remember_rated(self, ids: list[Id], texts: list[str], now: int) -> list[float]:
+    async def _remember_rated(self, notices: Sequence[Notice], now: int) -> list[float]:
         """Store observations; returns their importance, 0 where nothing is known of it."""
         memory = self.mind.memory
         if memory is None:
-            return [0.0] * len(ids)
-        stored = await memory.remember(self, ids, texts, kind="observation", now=now)
+            return [0.0] * len(notices)
+        ids, texts, rated_as = (list(column) for column in zip(*notices, strict=True))
+        stored = await memory.remember(self, ids, texts, kind="observation", now=now, rated_as=rated_as)
         return [float(mark) for mark in np.nan_to_num(memory.importance_of(stored.tolist()))]
 
     async def react(self, events: Mapping[Id, str], now: int) -> None:
@@ -255,6 +279,9 @@ class TownLife(Scenario):
         ]
         if not ids or not self.reacts or self.mind.planning is None:
             return
+        ids = self._not_considered(ids, events)
+        if not ids:
+            return
         answers = await self.ask(
             self.people.take(ids),
             Choice("Does it change what you do for the rest of the day?", options=("no", "yes")),
@@ -270,6 +297,19 @@ class TownLife(Scenario):
             self.event("reacted", who, to=events[who], at=now)
         if changing:
             await self.plan(changing, now, because={who: events[who] for who in changing})
+
+    def _not_considered(self, ids: Sequence[Id], events: Mapping[Id, str]) -> list[Id]:
+        """The people to whom what happened is new: unlike the last things of which they thought whether to react."""
+        if self.thing_embedder is None:
+            return list(ids)
+        new = []
+        for who, vector in zip(ids, self.thing_embedder.embed([events[who] for who in ids]), strict=True):
+            unit = np.asarray(vector, np.float64) / max(float(np.linalg.norm(vector)), 1e-9)
+            last = self.considered.setdefault(who, deque(maxlen=self.retention))
+            if not any(float(unit @ other) >= _SAME for other in last):
+                new.append(who)
+            last.append(unit)
+        return new
 
     async def willing(self, pairs: Sequence[tuple[Id, Id]], now: int) -> list[bool]:
         """Whether the first of each pair starts a conversation with the second."""
@@ -313,14 +353,18 @@ class TownLife(Scenario):
         else:
             self.unusual[thing] = state
 
+    @classmethod
+    def report(cls, run: RunReader) -> list[ReportTable]:
+        """What the words of the run were like: faults of speech, how time was spent, and invalid answers."""
+        return words_report(run)
+
     def _record(self, now: int) -> None:
         frame = self.presence.frame(now)
         self.people["place"] = frame["address"].fill_null("on the way")
         doing = [words.SLEEPING if s else self.doing(w) for w, s in zip(self.ids, self.asleep, strict=True)]
         self.people["doing"] = pl.Series(doing)
-        awake = int((~self.asleep).sum())
-        self.waking_seconds += awake * TICK
-        self.idle_seconds += sum(text in words.FALLBACKS for text in doing) * TICK
+        awake, idle = int((~self.asleep).sum()), sum(text in words.FALLBACKS for text in doing)
+        self.tables["waking"] = pl.DataFrame({"time": [now], "awake": [awake], "idle": [idle]})
         positions = frame.select("row", "place", "x", "y").with_columns(time=pl.lit(now))
         # Rows are those of the first population until somebody joins or leaves.
         self.tables["positions"] = (

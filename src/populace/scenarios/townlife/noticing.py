@@ -6,16 +6,25 @@ few things that they noticed.
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from populace.people import Id
+from populace.people import HEARD, Id
 from populace.scenarios.townlife import words
 from populace.worlds.town.places import ROOM
 
 if TYPE_CHECKING:
     from populace.scenarios.townlife.life import TownLife
+
+
+class Notice(NamedTuple):
+    """Something that a person notices, in words, and what is rated in its place."""
+
+    who: Id
+    text: str
+    rated_as: str
 
 
 class Novelty:
@@ -42,7 +51,7 @@ class Novelty:
         return True
 
 
-def notice_people(life: "TownLife", now: int) -> tuple[list[tuple[Id, str]], list[tuple[Id, Id]]]:
+def notice_people(life: "TownLife", now: int) -> tuple[list[Notice], list[tuple[Id, Id]]]:
     """What people newly see others do, and the pairs who see each other, each once."""
     pairs = life.presence.pairs_in_sight(now, bandwidth=life.attention)
     awake = ~(life.asleep[pairs.row] | life.asleep[pairs.other])
@@ -54,12 +63,13 @@ def notice_people(life: "TownLife", now: int) -> tuple[list[tuple[Id, str]], lis
         doing = life.doing(whom) if place[other] >= 0 else "walking"
         text = words.observation(life.names[whom], doing, life.where(int(place[other]), who))
         if life.novelty.is_new(who, text):
-            notices.append((who, text))
+            whole = life.stroke(whom) if place[other] >= 0 else doing
+            notices.append(Notice(who, text, f"{life.names[whom]} was {whole}."))
     both = set(zip(observers, others, strict=True))
     return notices, [(life.ids[a], life.ids[b]) for a, b in sorted(both) if a < b and (b, a) in both]
 
 
-def notice_things(life: "TownLife", now: int) -> list[tuple[Id, str]]:
+def notice_things(life: "TownLife", now: int) -> list[Notice]:
     """What people newly see of things whose state is not the usual one, or was not when they last saw them."""
     unusual = [place for place, state in life.unusual.items() if state != IN_USE]
     watched = np.array(sorted({*unusual, *life.seen_unusual}), np.int64)
@@ -76,7 +86,7 @@ def notice_things(life: "TownLife", now: int) -> list[tuple[Id, str]]:
         life.seen_unusual.add(thing)
         text = words.thing_state(life.town.places.name[thing], _in_room(life, thing, who), state or "as usual")
         if life.novelty.is_new(who, text):
-            notices.append((who, text))
+            notices.append(Notice(who, text, text))
     return notices
 
 
@@ -112,3 +122,13 @@ _NEAR = 0.3
 def places_named(life: "TownLife", texts: Sequence[str]) -> set[str]:
     """The public places of the town that texts name."""
     return {place for place in life.public if any(place in text for text in texts)}
+
+
+def learn_announced_places(life: "TownLife") -> None:
+    """Let people know the public places that announcements name to them."""
+    if HEARD not in life.people:
+        return
+    heard = life.people.frame.filter(pl.col(HEARD).is_not_null())
+    for text, ids in heard.group_by(HEARD, maintain_order=True).agg("id").iter_rows():
+        for who in ids if places_named(life, [text]) else ():
+            life.learn_places(who, [text])

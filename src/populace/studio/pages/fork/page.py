@@ -97,8 +97,8 @@ class _ForkPage:
                 slider = ui.slider(min=1, max=self.point.last, value=self.point.at, step=1)
                 slider.props('label aria-label="The first step that differs"')
                 self._slider = test_id(slider, "fork-slider").classes("grow")
-                self._number = outline(ui.number("From step", value=self.point.at, format="%d"), "fork-at", "w-28")
-                self._number.props(f"min=1 max={self.point.last}")
+                number = ui.number("From step", value=self.point.at, min=1, max=self.point.last, format="%d")
+                self._number = outline(number, "fork-at", "w-28")
             self._slider.on_value_change(lambda event: self._number.set_value(int(event.value)))
             self._number.on_value_change(notify_errors(self._on_number))
             self._summary = test_id(ui.column().classes("w-full gap-2"), "fork-parent")
@@ -181,8 +181,9 @@ class _ForkPage:
         steps = self._parent.steps
         if steps and steps[-1] + 1 != self.point.last:
             self.point = await load(fork_point, self._parent, self.fork.at)
-            for element in (self._slider, self._number):
-                element.props(f"max={self.point.last}")
+            self._number.max = self.point.last
+            self._slider.props["max"] = self.point.last
+            self._slider.update()
             self._show_point()
 
     def _show_point(self) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from nicegui import ui
 
+from populace.base.errors import JournalError
 from populace.community.page import hue
 from populace.runs.clock import time_text
 from populace.runs.reader import RunReader
@@ -55,6 +56,8 @@ class PostContext:
 
 def start_time(run: RunReader) -> datetime:
     """When a run began, by its own clock."""
+    if not run.steps:
+        raise JournalError(f"{run.name} has no committed step yet.")
     return datetime.fromisoformat(run.record.facts(0)["now"])
 
 
