@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from populace import simulate
-from populace.base.errors import ParameterError, ScenarioError, StorageError, UsageError
+from populace.base.errors import ParameterError, ScenarioError, StorageError, UnknownNameError, UsageError
 from populace.cli import cli
 from populace.engine.discovery import SHIPPED, find_scenario
 from populace.scenarios.norms import Norms
@@ -117,6 +117,9 @@ def test_attendance_is_that_of_a_party(tmp_path: Path) -> None:
     where = ["attendance", one.name, "--workspace", str(tmp_path)]
     with pytest.raises(UsageError, match="there are 0 pairs"):
         CliRunner().invoke(cli, where, catch_exceptions=False)
+    with pytest.raises(UnknownNameError, match="'fair'"):
+        CliRunner().invoke(cli, [*where, "--seeds", "2", "--event", "fair"], catch_exceptions=False)
+    assert len(list((tmp_path / "runs").iterdir())) == 2, "nothing is run for an event that does not exist"
     report = CliRunner().invoke(cli, [*where, "--seeds", "2", "--json"], catch_exceptions=False)
     data = json.loads(report.stdout)["data"]
     assert (data["event"], [row["seed"] for row in data["pairs"]]) == ("party", [1, 2])

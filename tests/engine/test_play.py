@@ -20,6 +20,7 @@ from populace.base.errors import InterruptedRunError, PeopleError, UnknownNameEr
 from populace.deciders import DeskQuestion, FunctionDesk
 from populace.engine.folder_desk import FolderDesk, open_questions, send_reply
 from populace.journal import Journal
+from populace.questions import Speech
 from populace.runs.caveats import caveats
 from support.scenarios import Forms, Shirts, Talk
 
@@ -289,6 +290,33 @@ class Planner(Scenario):
         plan = await self.ask(self.people, Form("Plan your day.", model=DayPlan))
         await self.ask(self.people, Choice("Does it matter?", options=("yes", "no")), purpose="importance")
         self.event("planned", 0, plan=plan.one)
+
+
+class Chat(Scenario):
+    """One person says a line."""
+
+    steps = 1
+
+    def setup(self) -> People:
+        return People(pl.DataFrame({"id": [0], "name": ["Ann"]}))
+
+    async def step(self) -> None:
+        await self.ask(
+            self.people, Speech("The conversation so far:\nBo: The mill wheel has stood still since Monday.")
+        )
+
+
+def test_whoever_plays_reads_why_a_line_is_no_speech() -> None:
+    replies = iter(["The conversation so far:", "You told Bo that it rains.", "Bo: I see.", "It was about time."])
+    desk = Visitor(lambda question: next(replies))
+    run = simulate(Chat(), model="scripted:first", play="Ann", desk=desk, keep="nothing")
+    assert [each.problem.partition(".")[0] for each in desk.questions] == [
+        "",
+        "That repeats a memory or what was said before",
+        "That reports what somebody said or did",
+        "That is what somebody else says",
+    ]
+    assert run.answers()["value"].to_list() == ["It was about time."]
 
 
 def test_a_plan_is_written_in_lines_and_the_mind_rates_by_itself() -> None:

@@ -274,3 +274,10 @@ def test_an_intervention_that_acts_on_nobody_is_a_defect_of_the_run(shirt: str, 
     assert [text for text in caveats(run) if "acted on nobody" in text] == (
         ["1 intervention acted on nobody: no person met the conditions at that step."] if count else []
     )
+
+
+@pytest.mark.parametrize(("at", "texts"), [(3, 0), (4, 1)])
+def test_an_intervention_after_the_end_is_a_defect_of_the_run(at: int, texts: int) -> None:
+    late = Announce(at=at, text="Wear green.")
+    run = simulate(Norms(workers=4, days=3), decider="rule", interventions=[late], keep="nothing")
+    assert caveats(run) == ["1 intervention did nothing: the run ended before that step."] * texts

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace.minds import importance_question, rate_by_rule
-from populace.minds.importance import WORD_LISTS
-from populace.questions import Rating
+from populace.minds.importance import WORD_LISTS, expected_ratings
+from populace.questions import Answers, Rating
 
 
 def test_turning_points_matter_more_than_requests_and_requests_more_than_chores() -> None:
@@ -45,3 +46,18 @@ def test_the_question_is_a_rating_from_1_to_10_of_one_memory() -> None:
     assert (question.low, question.high, question.template.fields) == (1, 10, ("memory",))
     assert question.parse("7").value == 7
     assert question.parse("very much").status == "unparseable"
+
+
+def test_a_rating_without_a_distribution_counts_beside_those_with_one() -> None:
+    question = importance_question("It rains.")
+    probabilities = np.full((2, 10), 0.1)
+    probabilities[1] = np.nan
+    answers = Answers(
+        question,
+        pl.Series("id", [0, 1, 2]),
+        pl.Series("value", [5, 7, None], dtype=pl.Int64),
+        pl.Series("status", ["ok", "ok", "unparseable"]),
+        np.array([0, 1, 1], np.int32),
+        probabilities,
+    )
+    np.testing.assert_array_equal(expected_ratings(answers), [5.5, 7.0, np.nan])

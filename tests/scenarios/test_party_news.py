@@ -197,3 +197,11 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "map.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(WorldError, match="UTF-8"):
         Party(map=str(tmp_path / "map.toml"))
+
+
+def test_nobody_has_failed_to_come_before_the_event() -> None:
+    run = by_rule(days=1)
+    tables = [table for table in Party.report(run) if "came" in table.table.columns]
+    assert len(tables) == 2
+    assert all(table.table.height and table.table["came"].null_count() == table.table.height for table in tables)
+    assert "The run ended before the event." in tables[1].note

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import numpy as np
 import pytest
 
-from populace import AddPeople, RemovePeople, Run, Selection, simulate
+from populace import AddPeople, Announce, RemovePeople, Run, Selection, simulate
 from populace.base.errors import PopulaceError
 from populace.scenarios.party import Party
+from populace.scenarios.townlife import DAY, HOUR
+from populace.scenarios.townlife.days import by_routine
+from populace.worlds.town.objects import Objects
+from populace.worlds.town.town import Town
 from support.society import resident
 
 
@@ -33,6 +39,61 @@ def test_residents_join_and_leave_while_the_town_lives() -> None:
     ].to_list() == [5]
     assert run.events.filter(kind="planned").filter(person=77).height, "who joins wakes up and plans as everybody does"
     assert run.replay(verify=True).steps == run.steps
+
+
+class Bench(Morning):
+    """Somebody uses a thing and stands on the way to a closed door when they leave."""
+
+    async def step(self) -> None:
+        if self.t == 2:
+            self.bench = int(self.town.objects()[0])
+            self.using[5], self.closed[5] = self.bench, (10**6, "It was closed when you came.")
+            self.set_state(self.bench, "in use", by=5)
+        await super().step()
+        if self.t == 4:
+            self.event("bench", state=self.objects.state(self.bench), using=len(self.using), closed=len(self.closed))
+
+    def length(self) -> int:
+        return 4
+
+
+def test_a_thing_is_free_again_when_its_user_leaves() -> None:
+    change = [RemovePeople(at=3, to=Selection(ids=[5]))]
+    run = simulate(Bench(embedder="hashing", days=1), model=resident(), seed=1, interventions=change)
+    bench = Town.sallow_ferry()
+    usual = Objects(bench).state(int(bench.objects()[0]))
+    (data,) = run.events.filter(kind="bench")["data"].to_list()
+    assert json.loads(data) == {"state": usual, "using": 0, "closed": 0}
+
+
+class Bread(Morning):
+    """Somebody hears of a place that they do not know."""
+
+    async def step(self) -> None:
+        before = set(self.known[3])
+        await super().step()
+        self.event("known", more=sorted(self.known[3] - before))
+
+    def length(self) -> int:
+        return 3
+
+
+def test_people_know_a_place_from_an_announcement() -> None:
+    unknown = "Glasshouse Nursery"
+    change = [Announce(at=2, text=f"There is free bread at {unknown}.")]
+    run = simulate(Bread(embedder="hashing", days=1), model=resident(), seed=1, interventions=change)
+    assert [json.loads(data)["more"] for data in run.events.filter(kind="known")["data"]] == [[], [unknown], []]
+
+
+def test_somebody_who_stays_up_past_midnight_lives_the_day_before() -> None:
+    life = Party(days=2)
+    life.town, life.row, life.sleeps = Town.sallow_ferry(), {0: 0}, np.array([DAY + 2 * HOUR])
+    home = life.town.place("Larch Lane 4")
+    life.routine = {0: [(9 * HOUR, home, "works"), (23 * HOUR, home, "sings"), (HOUR // 2, home, "reads")]}
+    assert life.bedtime(0, DAY - HOUR) == life.bedtime(0, DAY + HOUR) == DAY + 2 * HOUR
+    assert life.bedtime(0, DAY + 8 * HOUR) == 2 * DAY + 2 * HOUR
+    doings = [[action.doing for action in by_routine(life, 0, now)] for now in (10 * HOUR, DAY + HOUR)]
+    assert doings == [["working", "singing", "reading"], ["reading"]]
 
 
 @pytest.mark.parametrize(

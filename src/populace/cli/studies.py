@@ -140,11 +140,19 @@ def _study(name: str, place: Workspace) -> Results | RunReader:
 @option("--event", metavar="NAME", help="The event.  [default: the first]")
 def attendance_command(run: RunReader, seeds: int | None, event: str | None) -> None:
     from populace.scenarios.party import Party
-    from populace.scenarios.party.attendance import attendance_effect, attendance_pairs, missing_runs, run_missing
+    from populace.scenarios.party.attendance import (
+        attendance_effect,
+        attendance_pairs,
+        find_occasion,
+        missing_runs,
+        read_occasions,
+        run_missing,
+    )
 
     scenario = scenario_class(run)
     if not issubclass(scenario, Party):
         raise UsageError(f"{run.name} is a run of {scenario.title()}, which has no event.", "Name a run of party.")
+    find_occasion(read_occasions(run, scenario)[1], event)
     missing = missing_runs(run, seeds) if seeds is not None else []
     if missing:
         fetch_missing_models(recorded_model(run))

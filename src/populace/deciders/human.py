@@ -17,13 +17,20 @@ from populace.deciders.decision import InquiryResult, prompt_status_column, prom
 from populace.deciders.desk import DeskQuestion, DeskReplies, DeskReply
 from populace.prompting import Conversations, Inquiry, conversations
 from populace.prompting.conversations import prompts_of
-from populace.questions import STATUSES, Allocation, Answer, Answers, Finite, Form, Number, Question
+from populace.questions import STATUSES, Allocation, Answer, Answers, Finite, Form, Number, Question, Speech
 
 HUMAN = "human"
 """What stands in the place of a model's string in the prompts of people whom somebody plays."""
 _ATTEMPTS = 20
 """After so many replies that cannot be used, the last one is recorded as invalid."""
 _UNANSWERED = STATUSES.index("unanswered")
+_FAULTS = {
+    "narration": "That reports what somebody said or did.",
+    "echo": "That repeats a memory or what was said before.",
+    "addresses the speaker": "That speaks to the person whom you play.",
+    "speaks for another": "That is what somebody else says.",
+}
+"""Why a line cannot be used, by the fault of `Speech`."""
 _FLAT = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 
 Rows = npt.NDArray[np.int64]
@@ -91,7 +98,7 @@ class _HandInquiry:
             reply = await replies.ask(replace(shown, problem=problem), lambda each: self.parse(each).value is not None)
             if reply.text is None or self.parse(reply).value is not None:
                 break
-            problem = _problem(shown, reply.text)
+            problem = self._problem(shown, reply.text)
         if self.parse(reply).value is None:
             replies.record(shown, reply)
         return reply
@@ -111,7 +118,20 @@ class _HandInquiry:
             text = rows
         if isinstance(question, Allocation):
             text = re.sub(r'"(\d+)"', r"\1", text)
-        return question.read(text, f"{self.opening.system[0]}\n{self.opening.user[0]}")
+        return question.read(text, self._prompt)
+
+    def _problem(self, shown: DeskQuestion, reply: str) -> str:
+        """Why a reply is no valid answer."""
+        if not reply.strip():
+            return "The answer is empty."
+        if shown.options:
+            return f"That is none of the options: {', '.join(shown.options)}."
+        fault = self.question.fault(reply, self._prompt) if isinstance(self.question, Speech) else None
+        return f"{_FAULTS.get(fault or '', 'That cannot be used as an answer here.')} {shown.instruction}".strip()
+
+    @property
+    def _prompt(self) -> str:
+        return f"{self.opening.system[0]}\n{self.opening.user[0]}"
 
     def _result(self, answer: Answer, texts: list[str]) -> InquiryResult:
         question = self.question
@@ -195,11 +215,3 @@ def _field_text(question: Question) -> str:
 def _name(inquiry: Inquiry) -> str:
     people = inquiry.people
     return str(people["name"][0] if "name" in people else people.ids[0])
-
-
-def _problem(question: DeskQuestion, reply: str) -> str:
-    if not reply.strip():
-        return "The answer is empty."
-    if question.options:
-        return f"That is none of the options: {', '.join(question.options)}."
-    return f"That cannot be used as an answer here. {question.instruction}".strip()

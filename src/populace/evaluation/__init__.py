@@ -1,6 +1,9 @@
 """How like people: human answers, predictions in their place, and scores with floor, ceiling and intervals."""
 
+from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks
+from populace.evaluation.floors import cross_fitted_floor, fit_floor
 from populace.evaluation.human_answers import EvaluationItem, HumanAnswers
+from populace.evaluation.human_decisions import DecisionSplit, HumanDecisions
 from populace.evaluation.predictions import Predictions
 from populace.evaluation.resampling import cluster_estimate
 from populace.evaluation.scores import (
@@ -14,13 +17,19 @@ from populace.evaluation.scores import (
 
 __all__ = [
     "Cells",
+    "DecisionSplit",
+    "DecisionTask",
     "EvaluationItem",
     "Fidelity",
     "HumanAnswers",
+    "HumanDecisions",
     "Predictions",
     "calibration",
     "cluster_estimate",
+    "cross_fitted_floor",
     "fidelity",
+    "fit_floor",
     "population_distances",
+    "read_decision_tasks",
     "score_cells",
 ]

@@ -74,5 +74,8 @@ def expected_ratings(answers: Answers) -> npt.NDArray[np.float64]:
     ratings = answers.values.cast(pl.Float64).fill_null(np.nan).to_numpy()
     if answers.probabilities is None or not isinstance(answers.question, Rating):
         return ratings
-    expected = answers.distribution.drop("id").to_numpy() @ np.array(answers.question.values, np.float64)
-    return np.where(np.isnan(ratings), np.nan, np.round(expected, 1))
+    expected = answers.distribution.drop("id").cast(pl.Float64).fill_null(np.nan).to_numpy() @ np.array(
+        answers.question.values, np.float64
+    )
+    # Some people may be asked of a model that gives no distribution.
+    return np.where(np.isnan(ratings) | np.isnan(expected), ratings, np.round(expected, 1))

@@ -119,9 +119,13 @@ class Memory(MemoryPart):
         return self.store(people, texts, kind=kind, now=now, importance=rated, evidence=evidence)
 
     async def _rate(self, asker: Asker, people: Sequence[Id], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """The ratings of the model; every text is rated once in a run, whoever experienced it."""
+        """The ratings of the model; every text is rated once in a run, whoever experienced it.
+
+        A text whose rating was invalid is rated again when it is next experienced.
+        """
         new = {text: who for who, text in zip(people, texts, strict=True) if text not in self._ratings}
         ids, lines = list(new.values()), list(new)
+        ratings: dict[str, float] = {}
         for rows in _once_each(ids):
             answers = await asker.ask(
                 asker.people.take([ids[row] for row in rows]),
@@ -131,8 +135,9 @@ class Memory(MemoryPart):
                 about=None,
                 memory=[lines[row] for row in rows],
             )
-            self._ratings |= dict(zip([lines[row] for row in rows], expected_ratings(answers).tolist(), strict=True))
-        rated = np.array([self._ratings[text] for text in texts])
+            ratings |= dict(zip([lines[row] for row in rows], expected_ratings(answers).tolist(), strict=True))
+        self._ratings |= {text: rating for text, rating in ratings.items() if not np.isnan(rating)}
+        rated = np.array([self._ratings.get(text, np.nan) for text in texts])
         self.unrated += int(np.isnan(rated).sum())
         return rated
 

@@ -12,6 +12,8 @@ from populace.questions.speakers import PromptSpeakers
 
 _LIKE = 0.8
 """Texts that share this much of their characters, in order, are the same but for details."""
+_COURTESY = 4
+"""A line of so many words, such as "Good morning, Bo!", may be said back."""
 _LINE = re.compile(r"^(?P<speaker>[^:\n]{2,60}): (?P<words>.+)$", re.MULTILINE)
 _MEMORY = re.compile(r"^- (?P<text>.+)$", re.MULTILINE)
 _QUOTE = re.compile(r"^[\"“”'‘’«»]+|[\"“”'‘’«»]+$")
@@ -20,7 +22,7 @@ _NARRATION = re.compile(
     r"^(?:I|You|We) (?:said|told|asked|replied|answered|saw|noticed|talked|spoke|was|were)\b[^?!]*"
     r"(?:: [\"“]|\bthat\b.*\.$|, who\b)"
     r"|^(?:I|You) (?:saw|noticed|talked with|told|said to) [A-Z]"
-    r"|^(?:You|I) were\b"
+    r"|^(?:You|I) were [a-z]+ing\b[^?!]*$"
     r"|\b(?:said|says|replied|replies|asks|asked|told (?:me|you|him|her|them))\b ?[,:]? ?[\"“]",
 )
 
@@ -33,7 +35,8 @@ class Speech(Question):
     marks around it and stage directions are removed. A line is `unparseable`, and asked for again, where it
 
     * *narrates*: it reports speech or what was seen, in place of speaking;
-    * *echoes*: it repeats a memory or a line of the conversation;
+    * *echoes*: it repeats a memory, a line of the conversation or a line of the prompt; short courtesies such as "Good
+      morning!" may be said back;
     * *addresses the speaker* by their own name;
     * *speaks for another*: it goes on with a line of somebody else only.
 
@@ -98,8 +101,7 @@ class Speech(Question):
             re.match(rf"{re.escape(name)} (?:said|was|is|told)\b", words) for name in own
         ):
             return "narration"
-        lines = [match["words"] for match in _LINE.finditer(prompt)] + [m["text"] for m in _MEMORY.finditer(prompt)]
-        if any(_alike(words, line) for line in lines):
+        if _is_echo(words, prompt):
             return "echo"
         names = "|".join(re.escape(name) for name in own)
         if (
@@ -124,6 +126,16 @@ class Speech(Question):
             if other is not None:
                 return ""
         return ""
+
+
+def _is_echo(words: str, prompt: str) -> bool:
+    """Whether words repeat a memory, a line of the conversation, or any other line of the prompt word for word."""
+    courtesy = len(_folded(words).split()) <= _COURTESY and len(words) <= 30
+    lines = [] if courtesy else [match["words"] for match in _LINE.finditer(prompt)]
+    # A memory may begin with a time, such as "Today at 08:10: ".
+    memories = [match["text"] for match in _MEMORY.finditer(prompt)]
+    lines += [part for text in memories for part in (text, text.partition(": ")[2]) if part]
+    return any(words == line.strip() for line in prompt.split("\n")) or any(_alike(words, line) for line in lines)
 
 
 def _alike(text: str, line: str) -> bool:

@@ -71,14 +71,15 @@ def result_counts(run: RunReader) -> dict[str, int]:
 
     The number of answers that were `scored`, had `low_mass` or were `sampled`. Where they are not 0, also the number of
     answers that are missing because the model `rejected` the prompt, of answers by a `human` at a desk and of those
-    that stayed `human_unanswered`, of calls whose tokens are `estimated`, of interventions with `nobody_selected`, and
-    of runs that are `recording_failures`.
+    that stayed `human_unanswered`, of calls whose tokens are `estimated`, of interventions with `nobody_selected`
+    and of those `after_the_end`, and of runs that are `recording_failures`.
     """
     counts = {name: run.count(name) for name in ("scored", "low_mass", "sampled")}
     others = {
         **{name: run.count(name) for name in ("rejected", "human", "human_unanswered")},
         "estimated": run.usage().estimated,
         "nobody_selected": _interventions_on_nobody(run),
+        "after_the_end": _interventions_after_the_end(run),
         "recording_failures": int(any(regime.on_failure == "record" for regime in run.manifest.regimes)),
     }
     return counts | {name: count for name, count in others.items() if count}
@@ -88,6 +89,12 @@ def _interventions_on_nobody(run: RunReader) -> int:
     if not run.manifest.interventions:
         return 0
     return int((run.events["kind"] == NOBODY_SELECTED).sum())
+
+
+def _interventions_after_the_end(run: RunReader) -> int:
+    if run.manifest.status.state != "complete":
+        return 0
+    return sum(each.at > max(run.steps, default=0) for each in run.manifest.interventions)
 
 
 def basis_caveats(basis: ResultBasis) -> list[Caveat]:
@@ -139,6 +146,9 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
     if basis.counts["nobody_selected"]:
         text = plural(basis.counts["nobody_selected"], "intervention acted on nobody", "interventions acted on nobody")
         yield Caveat("nobody-selected", f"{text}: no person met the conditions at that step.", "defect")
+    if basis.counts["after_the_end"]:
+        text = plural(basis.counts["after_the_end"], "intervention", "interventions")
+        yield Caveat("after-the-end", f"{text} did nothing: the run ended before that step.", "defect")
     if any(model_traits(model, ModelTraits()).artifact is not None for model in basis.models):
         text = (
             "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona, "

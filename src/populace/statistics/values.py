@@ -18,7 +18,7 @@ _MAX_SIZE = 1e150
 
 
 def library(name: str) -> Any:
-    """A module of scipy or statsmodels, which are loaded only where they are used."""
+    """A module of scipy, statsmodels or scikit-learn, which are loaded only where they are used."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as missing:

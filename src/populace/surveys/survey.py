@@ -13,6 +13,7 @@ from populace.engine.run import Keep, simulate
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
 from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
+from populace.surveys.instrument import Instrument, is_instrument
 from populace.surveys.questionnaire import Questionnaire
 from populace.surveys.respondents import Respondents, read_respondents
 from populace.surveys.results import SurveyResults
@@ -67,7 +68,9 @@ class Survey:
 
     @classmethod
     def read(cls, source: str | Path | Mapping[str, Any] | Questionnaire) -> Survey:
-        """A survey from a YAML or CSV file, or from a mapping."""
+        """A survey from a YAML or CSV file, from a mapping, or from an instrument by its name or file."""
+        if isinstance(source, (str, Path)) and is_instrument(source):
+            return cls(Instrument.read(source).questionnaire)
         return cls(Questionnaire.read(source))
 
     def __repr__(self) -> str:

@@ -152,7 +152,7 @@ def attendance_effect(
         pair: list[frozenset[Id]] = []
         for run in (told, untold):
             town, occasions = read_occasions(run, scenario)
-            occasion = _find(occasions, event)
+            occasion = find_occasion(occasions, event)
             found = read_attendance(run, town, occasion)
             if found is None:
                 raise UsageError(
@@ -277,7 +277,8 @@ def _likeness(run: RunReader) -> tuple[object, ...]:
     return run.manifest.scenario, parameters, settings, len(run.manifest.regimes), forked, changed
 
 
-def _find(occasions: Sequence[Occasion], event: str | None) -> Occasion:
+def find_occasion(occasions: Sequence[Occasion], event: str | None) -> Occasion:
+    """The event of a name; the first where no name is given."""
     if event is None:
         return occasions[0]
     for occasion in occasions:

@@ -21,7 +21,7 @@ from populace.scenarios.party.attendance import (
 )
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.occasion import Occasion
-from populace.scenarios.townlife import DAY
+from populace.scenarios.townlife import BEGINS, DAY, TICK
 from populace.worlds.town import Town
 
 if TYPE_CHECKING:
@@ -124,8 +124,10 @@ def _told_table(outcome: PartyRecord, occasion: Occasion, news: Diffusion, came:
     table = table.with_columns(words=pl.when(told).then(pl.lit(occasion.message())).otherwise("words"))
     at = pl.Series([clock_text(time) for time in table["time"]], dtype=pl.String)
     guests = [outcome.names[who] for who in came]
+    # The host is no guest.
+    is_guest = (pl.col("name") != outcome.names[occasion.host]) & pl.lit(_has_begun(outcome, occasion))
     reached = table.with_columns(at=at).select(
-        "name", "knows", "at", "from", "chain", came=pl.col("name").is_in(guests), words="words"
+        "name", "knows", "at", "from", "chain", came=pl.when(is_guest).then(pl.col("name").is_in(guests)), words="words"
     )
     parts = " and ".join(sorted(news.reader.parts)) or "nothing more"
     meaning = (
@@ -140,6 +142,12 @@ def _told_table(outcome: PartyRecord, occasion: Occasion, news: Diffusion, came:
         else f"{meaning} {plural(len(news.claims), 'utterance')} spoke of it without evidence."
     )
     return ReportTable(f"Who was told of the {occasion.event.what}, by whom", reached, note)
+
+
+def _has_begun(outcome: PartyRecord, occasion: Occasion) -> bool:
+    """Whether people could be at an event in this run, which may have ended before."""
+    steps, run = occasion.steps(BEGINS, TICK), outcome.run
+    return bool(occasion.can_be_attended and steps and run.steps and run.steps[-1] >= steps[0])
 
 
 def _attendance_tables(
@@ -182,7 +190,7 @@ def _attendance_tables(
 def _invitation_tables(outcome: PartyRecord, occasion: Occasion, news: Diffusion, came: set[Id]) -> list[ReportTable]:
     if not news.invitations:
         return []
-    utterances = outcome.utterances()
+    utterances, begun = outcome.utterances(), _has_begun(outcome, occasion)
     rows = []
     for guest, invitation in news.invitations.items():
         answer = _answer(utterances, invitation.utterance, guest)
@@ -193,7 +201,7 @@ def _invitation_tables(outcome: PartyRecord, occasion: Occasion, news: Diffusion
                 clock_text(invitation.time),
                 invitation.text,
                 answer,
-                guest in came,
+                guest in came if begun else None,
             )
         )
     schema = {
@@ -201,7 +209,10 @@ def _invitation_tables(outcome: PartyRecord, occasion: Occasion, news: Diffusion
         "came": pl.Boolean,
     }  # fmt: skip
     of_them = sum(guest in came for guest in news.invitations)
-    note = f"Of {plural(len(rows), 'guest')} {of_them} came. The answer is the next thing that the guest said."
+    arrivals = f"Of {plural(len(rows), 'guest')} {of_them} came." if begun else "The run ended before the event."
+    if not occasion.can_be_attended:
+        arrivals = "The event has no place or no time, so that nobody can be there."
+    note = f"{arrivals} The answer is the next thing that the guest said."
     title = f"Who was invited to the {occasion.event.what}"
     return [ReportTable(title, pl.DataFrame(rows, schema=schema, orient="row"), note)]
 

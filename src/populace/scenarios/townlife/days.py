@@ -32,7 +32,7 @@ async def rise(life: "TownLife", now: int) -> None:
         rows = [life.row[who] for who in retiring]
         life.presence.send(rows, life.beds[rows], now)
         for who in retiring:
-            _put_down(life, who)
+            _turn_away(life, who, now)
             life.agenda.set(who, [])
             life.agenda.begin(who, Action(now, now + DAY, "home", words.SLEEPING))
     if rising:
@@ -96,8 +96,11 @@ def _own_routine(life: "TownLife", who: Id) -> str:
 
 def by_routine(life: "TownLife", who: Id, now: int) -> list[Action]:
     """The rest of an ordinary day; what is under way in it now goes on."""
-    midnight, until = now - now % DAY, life.bedtime(who, now)
-    rows = [(midnight + time, place, what) for time, place, what in life.routine[who]]
+    midnight, until = life.day_start(who, now), life.bedtime(who, now)
+    past_midnight = int(life.sleeps[life.row[who]]) - DAY
+    times = [midnight + time + (DAY if time < past_midnight else 0) for time, _, _ in life.routine[who]]
+    rows = [(start, place, what) for start, (_, place, what) in zip(times, life.routine[who], strict=True)]
+    rows.sort(key=lambda row: row[0])
     begun = [row for row in rows if row[0] <= now]
     later = [row for row in rows if row[0] > now]
     rows = [(now, *begun[-1][1:]), *later] if begun else later
@@ -115,7 +118,7 @@ async def begin_actions(life: "TownLife", now: int) -> None:
     await remember_deeds(life, [(who, life.agenda.doing[who]) for who in due], now)
     began: list[tuple[Id, Action]] = []
     for who in due:
-        _put_down(life, who)
+        _turn_away(life, who, now)
         action = life.agenda.next(who, now)
         if action is None:
             action = Action(now, max(now + TICK, life.bedtime(who, now)), "home", words.FALLBACKS[2])
@@ -157,11 +160,18 @@ def _arrive(life: "TownLife", who: Id, place: int, arrival: int, now: int) -> No
         life.set_state(thing, IN_USE, by=who)
 
 
-def _put_down(life: "TownLife", who: Id) -> None:
+def put_down(life: "TownLife", who: Id) -> None:
     """Let a person stop using a thing, which is as usual then."""
     thing = life.using.pop(who, None)
     if thing is not None and life.objects.state(thing) == IN_USE:
         life.set_state(thing, life.usual_states[thing], by=who)
+
+
+def _turn_away(life: "TownLife", who: Id, now: int) -> None:
+    """Let a person stop what they do there: they put a thing down, and do not reach a closed door any more."""
+    put_down(life, who)
+    if who in life.closed and life.closed[who][0] > now:
+        del life.closed[who]
 
 
 def notice_closed(life: "TownLife", now: int) -> list[Notice]:

@@ -22,7 +22,14 @@ from populace.questions import Choice
 from populace.runs.reader import RunReader
 from populace.scenarios.townlife import days, meetings, words
 from populace.scenarios.townlife.moves import check_names, follow_population
-from populace.scenarios.townlife.noticing import Notice, Novelty, notice_people, notice_things, places_named
+from populace.scenarios.townlife.noticing import (
+    Notice,
+    Novelty,
+    learn_announced_places,
+    notice_people,
+    notice_things,
+    places_named,
+)
 from populace.scenarios.townlife.report import words_report
 from populace.worlds.town.objects import Objects
 from populace.worlds.town.places import OBJECT
@@ -173,6 +180,7 @@ class TownLife(Scenario):
         """Ten minutes."""
         now = self.seconds
         follow_population(self, now)
+        learn_announced_places(self)
         self.utterances_now = []
         await days.rise(self, now)
         await days.begin_actions(self, now)
@@ -185,8 +193,13 @@ class TownLife(Scenario):
         return [who for who, asleep in zip(self.ids, self.asleep, strict=True) if not asleep]
 
     def bedtime(self, who: Id, now: int) -> int:
-        """When a person goes to bed on the day of `now`."""
-        return int(now - now % DAY + self.sleeps[self.row[who]])
+        """When a person goes to bed next; those who stay up past midnight still live the day before."""
+        return self.day_start(who, now) + int(self.sleeps[self.row[who]])
+
+    def day_start(self, who: Id, now: int) -> int:
+        """The midnight with which the day of a person began; it lasts until they go to bed."""
+        midnight = now - now % DAY
+        return midnight - DAY if now - midnight + DAY < self.sleeps[self.row[who]] else midnight
 
     def doing(self, who: Id) -> str:
         """What a person is doing, as a phrase that fits after "is"."""

@@ -9,6 +9,7 @@ import polars as pl
 
 from populace.base.errors import WorldError
 from populace.people import People
+from populace.scenarios.townlife.days import put_down
 from populace.worlds.town import Town, settle_newcomers
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ def follow_population(life: "TownLife", now: int) -> None:
     check_names(people["name"].to_list())
     stay = [life.row[who] for who in ids if who in life.row]
     joined = [who for who in ids if who not in life.row]
-    left = [who for who in life.ids if who not in set(ids)]
+    remaining = set(ids)
+    left = [who for who in life.ids if who not in remaining]
+    for who in left:
+        put_down(life, who)
+        life.closed.pop(who, None)
     asleep = np.concatenate([life.asleep[stay], np.ones(len(joined), np.bool_)])
     life.index_people(people)
     life.asleep = asleep

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from populace.people import Id
+from populace.people import HEARD, Id
 from populace.scenarios.townlife import words
 from populace.worlds.town.places import ROOM
 
@@ -121,3 +122,13 @@ _NEAR = 0.3
 def places_named(life: "TownLife", texts: Sequence[str]) -> set[str]:
     """The public places of the town that texts name."""
     return {place for place in life.public if any(place in text for text in texts)}
+
+
+def learn_announced_places(life: "TownLife") -> None:
+    """Let people know the public places that announcements name to them."""
+    if HEARD not in life.people:
+        return
+    heard = life.people.frame.filter(pl.col(HEARD).is_not_null())
+    for text, ids in heard.group_by(HEARD, maintain_order=True).agg("id").iter_rows():
+        for who in ids if places_named(life, [text]) else ():
+            life.learn_places(who, [text])

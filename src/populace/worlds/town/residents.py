@@ -10,6 +10,7 @@ import polars as pl
 from populace.base.errors import UnknownNameError, WorldError
 from populace.base.formatting import time_of_day
 from populace.people import People
+from populace.worlds.town.places import DAY
 from populace.worlds.town.toml_table import TomlFile, TomlTable, array_of_tables
 from populace.worlds.town.town import SALLOW_FERRY, Town
 
@@ -218,7 +219,9 @@ def _routine(town: Town, entry: TomlTable) -> list[tuple[int, int, str]]:
         if not isinstance(item, list) or len(item) != 3 or not all(isinstance(part, str) for part in item):
             raise entry.error(f"routine holds {item!r}.", shape)
         routine.append((entry.seconds(item[0], "routine"), _place(town, entry, "routine", item[2]), item[1].strip()))
-    times = [time for time, _, _ in routine]
+    bedtime, rising = entry.time("sleeps"), entry.time("wakes")
+    # Who goes to bed after midnight may do something before that, in the same day.
+    times = [time + DAY if bedtime < rising and time < bedtime else time for time, _, _ in routine]
     if times != sorted(times):
         raise entry.error("routine runs backwards.", "Put its lines in the order of the day.")
     return routine
