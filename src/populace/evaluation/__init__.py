@@ -1,6 +1,7 @@
 """How like people: human answers, predictions in their place, and scores with floor, ceiling and intervals."""
 
 from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks
+from populace.evaluation.fidelity_report import FidelityReport
 from populace.evaluation.floors import cross_fitted_floor, fit_floor
 from populace.evaluation.human_answers import EvaluationItem, HumanAnswers
 from populace.evaluation.human_decisions import DecisionSplit, HumanDecisions
@@ -21,6 +22,7 @@ __all__ = [
     "DecisionTask",
     "EvaluationItem",
     "Fidelity",
+    "FidelityReport",
     "HumanAnswers",
     "HumanDecisions",
     "Predictions",

@@ -159,8 +159,8 @@ class HumanAnswers:
         cls, path: str | Path, items: Sequence[EvaluationItem], *, profiles: str | Path | None = None
     ) -> HumanAnswers:
         """The answers in a CSV or Parquet file with the columns of `from_table`."""
-        people = None if profiles is None else _read_table(Path(profiles))
-        return cls.from_table(_read_table(Path(path)), items, profiles=people, source=Path(path).name)
+        people = None if profiles is None else read_answer_table(Path(profiles))
+        return cls.from_table(read_answer_table(Path(path)), items, profiles=people, source=Path(path).name)
 
     def take(self, rows: npt.NDArray[np.int64] | Sequence[int]) -> HumanAnswers:
         """The answers of some of the people, by row."""
@@ -221,7 +221,8 @@ def _profiles(profiles: pl.DataFrame | None, people: Sequence[str]) -> pl.DataFr
     return table.drop("person")
 
 
-def _read_table(path: Path) -> pl.DataFrame:
+def read_answer_table(path: Path) -> pl.DataFrame:
+    """A CSV file, with all values as words, or a Parquet file."""
     endings: Mapping[str, bool] = {".csv": True, ".gz": True, ".parquet": False}
     if path.suffix.lower() not in endings or not path.is_file():
         raise HumanDataError(f"{path} is not a CSV or Parquet file.", "Name one with person, item and answer.")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import HumanDataError
-from populace.evaluation.human_answers import EvaluationItem, HumanAnswers
+from populace.evaluation.human_answers import EvaluationItem, HumanAnswers, read_answer_table
 
 Matrix = npt.NDArray[np.float64]
 
@@ -76,6 +77,30 @@ class Predictions:
         return cls(name, human.items, tuple(distributions))
 
     @classmethod
+    def read(cls, path: str | Path, human: HumanAnswers) -> Predictions:
+        """Predictions from a CSV or Parquet file; its name without the ending is that of the agent.
+
+        The columns are `person`, `item` and `answer` for one answer each, or `person`, `item`, `option` and
+        `probability` with a row for each option; an option without a row has probability 0. Other people and items
+        are left out.
+
+        Raises:
+            HumanDataError: If a column is missing, an option is unknown or stands twice, or probabilities do not add
+                up to 1.
+        """
+        path = Path(path)
+        table = read_answer_table(path)
+        name = path.name.split(".")[0]
+        if "answer" in table.columns:
+            table = table.rename({"answer": "option"}).with_columns(probability=pl.lit(1.0))
+        missing = [column for column in ("person", "item", "option", "probability") if column not in table.columns]
+        if missing:
+            raise HumanDataError(
+                f"{path} has no column {missing[0]!r}.", "It needs person, item and answer, or option and probability."
+            )
+        return cls(name, human.items, tuple(_long_distributions(table, human, str(path))))
+
+    @classmethod
     def majority(cls, others: HumanAnswers, people: int) -> Predictions:
         """The floor: everybody is given the answers of other people, in the shares in which these gave them."""
         rows = [np.tile(shares, (people, 1)) for shares in others.shares()]
@@ -92,3 +117,35 @@ class Predictions:
             weights = np.exp(logs - np.nanmax(logs, axis=1, keepdims=True, initial=-np.inf))
             rows.append(weights / weights.sum(1, keepdims=True))
         return Predictions(self.name, self.items, tuple(rows))
+
+
+def _long_distributions(table: pl.DataFrame, human: HumanAnswers, where: str) -> list[Matrix]:
+    """The distributions in a table with a row for each person, item and option."""
+    places = {person: row for row, person in enumerate(human.people)}
+    table = table.with_columns(pl.col("person", "item", "option").cast(pl.String))
+    chances = pl.col("probability").cast(pl.Float64, strict=False)
+    table = table.filter(pl.col("person").is_in(list(places)) & pl.col("option").is_not_null())
+    table = table.with_columns(chances, who=pl.col("person").replace_strict(places, return_dtype=pl.Int64))
+    distributions = []
+    for item in human.items:
+        mine = table.filter(pl.col("item") == item.id)
+        codes = {option: place for place, option in enumerate(item.options)}
+        problems = (
+            (mine.filter(~pl.col("option").is_in(list(codes))), "names an option that is not one of the item's"),
+            (mine.filter(mine.select("person", "option").is_duplicated()), "stands twice with the same option"),
+            (mine.filter(~pl.col("probability").is_between(0, 1).fill_null(False)), "has a probability outside 0 to 1"),
+        )
+        for rows, problem in problems:
+            if rows.height:
+                row = rows.row(0, named=True)
+                raise HumanDataError(
+                    f"{where}: person {row['person']!r}, item {item.id!r}: {problem}: {row['option']!r}."
+                )
+        rows_of_item = np.full((len(places), len(item.options)), np.nan)
+        people = mine["who"].to_numpy()
+        rows_of_item[people] = 0.0
+        rows_of_item[people, mine["option"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()] = mine[
+            "probability"
+        ]
+        distributions.append(rows_of_item)
+    return distributions
