@@ -226,6 +226,11 @@ class EmbeddedModel(Model):
             completion = self._server.handle_chat_completions(body)
         except ValueError as error:
             return Failure("unanswered", f"the engine rejects the request: {error}")
+        except RuntimeError:
+            if not request.schema:
+                raise
+            # The engine checks what it wrote under a schema once more, and fails on some that its own grammar allowed.
+            return self._reply(request._replace(schema=None), cached)
         problem = completion.get("error")
         if isinstance(problem, dict):
             too_long = problem.get("type") == "exceed_context_size_error"
