@@ -10,7 +10,7 @@ from populace.models import HashingEmbedder, Request
 from support.society import run_in_step
 
 GIVEN = "You talk with {partners}."
-LINES = ("The geese left early.", "My sister rides a mule.", "Rain is bad for plums.", "Who took the ladder?",
+LINES = ("The geese left early this year.", "My sister rides a mule.", "Rain is bad for plums.", "Who took the ladder?",
          "Seven boats went out.", "Nobody mends that fence.")  # fmt: skip
 
 

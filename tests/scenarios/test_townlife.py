@@ -364,7 +364,14 @@ def test_a_town_with_reactions_things_and_newcomers_is_replayed_and_forked(tmp_p
 
 
 def test_the_report_counts_faults_of_speech_time_without_activity_and_invalid_answers() -> None:
-    lines = iter(['I told her: "Hello."', "Good morning, dear.", "Good morning, dear.", "Is there any milk left?"])
+    lines = iter(
+        [
+            'I told her: "Hello."',
+            "Good morning, dear, did you sleep well?",
+            "Good morning, dear, did you sleep well?",
+            "Is there any milk left?",
+        ]
+    )
 
     def says(prompt: str) -> str:
         return next(lines, "The bread is in the oven now, mother.")

@@ -73,6 +73,7 @@ def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Pat
         page.click("text=New run")
         page.click(at("scenario-norms"))
         fill(page, "parameter-workers", "2")
+        page.wait_for_url("**workers=2**", timeout=LONG_MS)
         fill(page, "parameter-days", "2")
         page.wait_for_selector("text=4 decisions", timeout=LONG_MS)
         keep(page, "02-new-run")

@@ -36,7 +36,7 @@ def test_a_long_run_is_estimated_from_its_first_steps_within_seconds() -> None:
     assert time.monotonic() - began < 8  # on a busy machine; a trial of all steps takes far longer
     assert cost.trial_steps is None or 0 < cost.trial_steps < 258
     assert cost.calls.low < 923 < cost.calls.high  # what the scripted cast takes
-    assert cost.calls.low < 617 < cost.calls.high  # what the embedded model took
+    assert cost.calls.low < 1817 < cost.calls.high  # what Qwen2.5-Coder-1.5B took
 
 
 def test_the_embedder_of_a_run_is_not_loaded_for_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,7 +208,7 @@ def test_the_shipped_town_has_what_a_town_needs() -> None:
 
 def test_the_files_in_the_documentation_can_be_read(tmp_path: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "concepts" / "town.md"
-    map_, people = re.findall(r"^```text\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    map_, people, *_ = re.findall(r"^```text\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     (tmp_path / "people.toml").write_text(people, encoding="utf-8")
     town = Town.read(written(tmp_path, map_))
     assert read_residents(town, tmp_path / "people.toml")["name"].to_list() == ["Ada Stone", "Ben Reed"]

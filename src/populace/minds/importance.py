@@ -32,7 +32,7 @@ def rate_by_rule(texts: Sequence[str] | pl.Series) -> npt.NDArray[np.float64]:
 
     Example:
         >>> rate_by_rule(["You brush your teeth.", "Bo asked you for help.", "Your mother died."]).tolist()
-        [2.0, 4.0, 6.0]
+        [2.0, 5.0, 6.0]
     """
     column = pl.Series("text", texts, dtype=pl.String).str.to_lowercase()
     total = np.full(column.len(), _BASE)

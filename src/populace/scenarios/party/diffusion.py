@@ -80,7 +80,7 @@ class Diffusion:
         >>> from datetime import date
         >>> reader = TellingReader(("party",), ("café",), (), 147_600, 154_800, date(2026, 2, 13))
         >>> news = Diffusion(reader)
-        >>> news.tell("ann", 0)
+        >>> _ = news.tell("ann", 0)
         >>> news.add_utterance("ann", ["bo"], "Come to my party at the café!", 60)
         >>> news.add_utterance("bo", ["cy"], "Ann is giving a party.", 120)
         >>> news.add_utterance("eve", ["di"], "I heard of a party.", 120)
