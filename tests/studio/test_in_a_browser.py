@@ -114,7 +114,7 @@ def test_norms_on_the_embedded_model_from_the_form_to_a_comparison(tmp_path: Pat
 
 
 def test_the_town_plays(tmp_path: Path, page: Any) -> None:
-    run = simulate(Party(days=1), model=resident(passes=1.0, talks=1.0), seed=1, workspace=tmp_path)
+    run = simulate(Party(days=1, embedder="hashing"), model=resident(passes=1.0, talks=1.0), seed=1, workspace=tmp_path)
     with served(tmp_path) as (home, _):
         page.goto(f"{home}town/{run.name}?time=43200&speed=600")
         page.wait_for_selector("canvas")
