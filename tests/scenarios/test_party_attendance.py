@@ -12,6 +12,7 @@ from populace import Run, simulate
 from populace.base.errors import UnknownNameError, UsageError
 from populace.scenarios.party import Party
 from populace.scenarios.party.attendance import attendance_effect, attendance_pairs, effect_estimate
+from support.audit import IN_FULL, size
 from support.outings import Midday, Outings
 
 SMALL = {"residents": 6, "days": 1, "event_day": 1, "event_begins": "11:00", "event_ends": "12:00"}
@@ -125,17 +126,18 @@ def test_a_planted_effect_in_such_a_town_is_found() -> None:
 
 @pytest.mark.audit
 def test_a_planted_effect_is_found_in_nine_of_ten_towns() -> None:
-    found = 0
-    for town in range(40):
+    found, towns = 0, size(3, 40)
+    for town in range(towns):
         pairs = [pair(1000 * town + seed, Outings, pull=0.5) for seed in range(8)]
         found += attendance_effect(pairs, Outings).estimate.low > 0
-    assert found >= 36
+    assert found >= (36 if IN_FULL else towns - 1)
 
 
 @pytest.mark.audit
 def test_in_two_hundred_towns_the_interval_covers_zero_in_nineteen_of_twenty() -> None:
-    covered = 0
-    for town in range(200):
+    covered, towns = 0, size(8, 200)
+    for town in range(towns):
         pairs = [pair(1000 * town + seed, Outings) for seed in range(5)]
         covered += attendance_effect(pairs, Outings).estimate.contains(0)
-    assert 0.93 * 200 <= covered <= 0.97 * 200
+    # The seeds are fixed; of eight other towns, fewer than six would be covered six times in a thousand.
+    assert (0.93 * towns <= covered <= 0.97 * towns) if IN_FULL else covered >= 6
