@@ -61,9 +61,7 @@ class Results:
         ...     scenario="norms",
         ...     factors={"initial_share": [0.2, 0.8]},
         ...     parameters={"workers": 4, "days": 2},
-        ...     decider="rule",
-        ...     replicates=3,
-        ...     outcomes=["share_blue"],
+        ...     decider="rule", replicates=3, outcomes=["share_blue"],
         ... )
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     results = experiment.run(workspace=folder, workers=1)
