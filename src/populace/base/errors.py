@@ -167,6 +167,10 @@ class HumanDataError(UsageError, code="P122"):
     """A table of human answers that cannot be used; the text names the person and the item."""
 
 
+class TrainingError(UsageError, code="P140"):
+    """Training that cannot be done as it is asked for: the data, the plan or the base does not fit."""
+
+
 class WorldError(UsageError, code="P120"):
     """A map, or a file of those who live there, that cannot be used; names file and entry."""
 
