@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import HumanDataError
-from populace.scenarios.demand.human_curve import HumanCurve
+from populace.evaluation.human_curves import HumanCurve
 from populace.scenarios.demand.products import elasticity_of
 
 Numbers = npt.NDArray[np.float64]
