@@ -1,4 +1,4 @@
-"""The demand study: 40 products at 11 prices before 500 shoppers, every prompt different, call store and journal written."""
+"""The demand study: 500 shoppers, 40 products, 11 prices: all prompts differ, call store and journal are written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from measure import Result, Steps, peak_memory_gb, report
 
 from populace import Scripted, simulate
 from populace.models import Reply, Request
-from populace.scenarios.demand import Demand, demand_study
+from populace.scenarios.demand import Demand
 
 DECISIONS = 40 * 500
 REPLY = Reply("yes", (("yes", -0.6), ("no", -0.8)), "length", 100, 1)
@@ -21,7 +21,7 @@ def answer(request: Request) -> Reply:
 def main() -> None:
     observer = Steps()
     with tempfile.TemporaryDirectory() as folder:
-        scenario = Demand(study=demand_study(), design="blind")
+        scenario = Demand(products=40, shoppers=500, design="blind")
         run = simulate(scenario, model=Scripted(answer), seed=1, workspace=folder, observer=observer)
         calls = run.usage().calls
     rates = [DECISIONS / seconds for seconds in observer.seconds]

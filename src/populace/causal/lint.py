@@ -32,10 +32,11 @@ from populace.causal.wording import (
     stated_covariates,
 )
 
-Estimand = Literal["interventional", "observational"]
+CausalReading = Literal["interventional", "observational"]
 LintKind = Literal["ambiguous", "other reading", "one prompt", "bundled"]
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_ITEMS_READ = 5
 _YOU = re.compile(r"\b(?:you|your)\b", re.IGNORECASE)
 
 
@@ -84,7 +85,7 @@ def lint_prompts(
     levels: Sequence[str],
     *,
     design: str = "design",
-    estimand: Estimand = "interventional",
+    estimand: CausalReading = "interventional",
     settling: str = "",
 ) -> list[LintFinding]:
     """What the prompts of a design leave open.
@@ -102,7 +103,73 @@ def lint_prompts(
         >>> [finding.kind for finding in lint_prompts(prompts, "price", ["$2", "$4"])]
         ['ambiguous']
     """
-    findings = list(_repeated(prompts, design))
+    return [*_repeated(prompts, design), *_open_readings(prompts, treatment, levels, design, estimand, settling)]
+
+
+def lint_study(study: CausalStudy, designs: Sequence[CausalDesign] = DESIGNS) -> list[LintFinding]:
+    """What the designs of a causal study leave open.
+
+    A blind design is ambiguous by its nature, and so is one that states covariates: they are reported, so that their
+    results are read beside those of the other designs.
+
+    Example:
+        >>> study = CausalStudy.read({
+        ...     "treatment": {"name": "price", "levels": [1, 2], "statement": "It costs {price} dollars."},
+        ...     "setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes"})
+        >>> [(finding.design, finding.kind) for finding in lint_study(study)]
+        [('blind', 'ambiguous')]
+    """
+    levels = [str(label) for label in _level_texts(study)]
+    settling = Template(disclosure(study)).render({}, {LEVEL_LIST: level_lists(study)[:1]}, 1)[0]
+    findings: list[LintFinding] = []
+    for design in designs:
+        if design == "covariates" and not stated_covariates(study):
+            continue
+        findings += _repeated_questions(study, design)
+        # The texts of items differ in their own words alone, so some items are enough to read.
+        read = list(study_prompts(study, design, _ITEMS_READ))
+        findings += _open_readings(read, study.treatment.words, levels, design, "interventional", settling)
+    return findings
+
+
+def require_distinct_prompts(study: CausalStudy, design: CausalDesign) -> None:
+    """Raise CausalStudyError where two questions of a design render to one prompt."""
+    findings = _repeated_questions(study, design)
+    for finding in findings:
+        raise CausalStudyError(f"{finding.design}: {finding.text}", finding.wording)
+
+
+def study_prompts(study: CausalStudy, design: CausalDesign, first: int | None = None) -> Iterator[LevelPrompt]:
+    """The prompts of a design, for each item (or the first of them) and level, without the profiles of personas."""
+    treatment = study.treatment
+    items = study.item_table if first is None else study.item_table.head(first)
+    columns = {name: items[name] for name in items.columns}
+    lists = condition_lists(study)[: items.height]
+    columns |= {LEVEL_LIST: level_lists(study)[: items.height], CONDITIONS: lists, SITUATIONS: lists}
+    for covariate in stated_covariates(study):
+        columns[covariate.name] = covariate.value_for(pl.Series([0] * items.height), items)
+    for level in range(len(treatment.values)) if design in ONE_LEVEL else [0]:
+        wording = design_wording(study, design, level)
+        fields = columns | {treatment.name: treatment.value_at(level, items)}
+        texts = Template(f"{wording.given}\n{wording.question.text}").render({}, fields, items.height)
+        stated = pl.Series([""] * items.height)
+        if design in ONE_LEVEL:
+            stated = Template(treatment.sentence(level)).render({}, fields, items.height)
+        where = f" at {treatment.name} {treatment.values[level]}" if design in ONE_LEVEL else ""
+        for name, text, sentence in zip(items[ITEM].to_list(), texts.to_list(), stated.to_list(), strict=True):
+            yield LevelPrompt(_first_sentence(sentence), text, f"item {name}{where}")
+
+
+def _open_readings(
+    prompts: Sequence[LevelPrompt],
+    treatment: str,
+    levels: Sequence[str],
+    design: str,
+    estimand: CausalReading,
+    settling: str,
+) -> list[LintFinding]:
+    """What prompts leave open about the source of their levels."""
+    findings: list[LintFinding] = []
     if len(levels) < 2 or not prompts:
         return findings
     if _bundled(levels):
@@ -142,61 +209,6 @@ def lint_prompts(
     return findings
 
 
-def lint_study(study: CausalStudy, designs: Sequence[CausalDesign] = DESIGNS) -> list[LintFinding]:
-    """What the designs of a causal study leave open.
-
-    A blind design is ambiguous by its nature, and so is one that states covariates: they are reported, so that their
-    results are read beside those of the other designs.
-
-    Example:
-        >>> study = CausalStudy.read({
-        ...     "treatment": {"name": "price", "levels": [1, 2], "statement": "It costs {price} dollars."},
-        ...     "setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes"})
-        >>> [(finding.design, finding.kind) for finding in lint_study(study)]
-        [('blind', 'ambiguous')]
-    """
-    levels = [str(label) for label in _level_texts(study)]
-    settling = Template(disclosure(study)).render({}, {LEVEL_LIST: level_lists(study)[:1]}, 1)[0]
-    findings = list(_repeated_covariates(study)) if "covariates" in designs else []
-    for design in designs:
-        if design == "covariates" and not stated_covariates(study):
-            continue
-        prompts = list(study_prompts(study, design))
-        findings += _repeated(prompts, design)
-        # The text around a level is the same for all items but for their names.
-        first = [prompt for prompt in prompts if prompt.question.startswith(_sampled_items(study))]
-        findings += lint_prompts(first, study.treatment.words, levels, design=design, settling=settling)
-    return findings
-
-
-def require_distinct_prompts(study: CausalStudy, design: CausalDesign) -> None:
-    """Raise CausalStudyError where two questions of a design render to one prompt."""
-    findings = [*_repeated(list(study_prompts(study, design)), design)]
-    if design == "covariates":
-        findings += _repeated_covariates(study)
-    for finding in findings:
-        raise CausalStudyError(f"{finding.design}: {finding.text}", finding.wording)
-
-
-def study_prompts(study: CausalStudy, design: CausalDesign) -> Iterator[LevelPrompt]:
-    """The prompts of a design, for each item and level, without the profiles of personas."""
-    items, treatment = study.item_table, study.treatment
-    columns = {name: items[name] for name in items.columns}
-    columns |= {LEVEL_LIST: level_lists(study), CONDITIONS: condition_lists(study), SITUATIONS: condition_lists(study)}
-    for covariate in stated_covariates(study):
-        columns[covariate.name] = covariate.value_for(pl.Series([0] * items.height), items)
-    for level in range(len(treatment.values)) if design in ONE_LEVEL else [0]:
-        wording = design_wording(study, design, level)
-        fields = columns | {treatment.name: treatment.value_at(level, items)}
-        texts = Template(f"{wording.given}\n{wording.question.text}").render({}, fields, items.height)
-        stated = pl.Series([""] * items.height)
-        if design in ONE_LEVEL:
-            stated = Template(treatment.sentence(level)).render({}, fields, items.height)
-        where = f" at {treatment.name} {treatment.values[level]}" if design in ONE_LEVEL else ""
-        for name, text, sentence in zip(items[ITEM].to_list(), texts.to_list(), stated.to_list(), strict=True):
-            yield LevelPrompt(_first_sentence(sentence), text, f"item {name}{where}")
-
-
 def _level_texts(study: CausalStudy) -> pl.Series:
     """How each level is written for the first item."""
     items = study.item_table[:1]
@@ -221,13 +233,13 @@ def _reading(prompt: LevelPrompt, treatment: str, levels: Sequence[str]) -> Sour
     return SourceReading(constant, reading.observation)
 
 
-def _asks_other(reading: SourceReading, estimand: Estimand) -> bool:
+def _asks_other(reading: SourceReading, estimand: CausalReading) -> bool:
     if estimand == "interventional":
         return not reading.intervention
     return bool(reading.intervention) or not reading.observation
 
 
-def _proposal(treatment: str, levels: Sequence[str], estimand: Estimand) -> str:
+def _proposal(treatment: str, levels: Sequence[str], estimand: CausalReading) -> str:
     if estimand == "observational":
         return f'"Take the cases in which the {treatment} happens to be so, with all that goes together with it."'
     return f'"The {treatment} was chosen by lot from {", ".join(levels)}. Nothing else depends on it."'
@@ -256,6 +268,26 @@ def _repeated(prompts: Sequence[LevelPrompt], design: str) -> Iterator[LintFindi
                 error=True,
             )
             return
+
+
+def _repeated_questions(study: CausalStudy, design: CausalDesign) -> list[LintFinding]:
+    """Different questions of a design that cannot be told apart: in prompts, in lists of levels, in covariates."""
+    findings = list(_repeated(list(study_prompts(study, design)), design))
+    if design == "covariates":
+        findings += _repeated_covariates(study)
+    if design not in ONE_LEVEL:
+        findings += _repeated(list(_situations(study)), design)
+    return findings
+
+
+def _situations(study: CausalStudy) -> Iterator[LevelPrompt]:
+    """The levels as they stand in a prompt that holds all."""
+    items, treatment = study.item_table, study.treatment
+    for level, value in enumerate(treatment.values):
+        fields = {name: items[name] for name in items.columns} | {treatment.name: treatment.value_at(level, items)}
+        texts = Template(treatment.situation(level)).render({}, fields, items.height)
+        for name, text in zip(items[ITEM].to_list(), texts.to_list(), strict=True):
+            yield LevelPrompt("", f"{name}: {text}", f"item {name} at {treatment.name} {value}")
 
 
 def _repeated_covariates(study: CausalStudy) -> Iterator[LintFinding]:

@@ -15,6 +15,7 @@ from pathlib import Path
 _SENTENCE = re.compile(r"(?<=[.?!:;])\s+|\n+")
 _WORD = re.compile(r"[a-z]{3,}")
 _POINTS_BACK = re.compile(r"^(?:it|its|this|that|yours|the one|by that|by this|according|so)\b", re.IGNORECASE)
+_RECEIVES = re.compile(r"^you (?:got|were|fell|are in)\b", re.IGNORECASE)
 _STOP = frozenset(
     "the and for you your that this with from was were are has have had will would not can any all its his her their "
     "they them what which who how one two than then there here per each every more most much many some such other "
@@ -35,7 +36,8 @@ class SourceReading:
         observation: The phrase that says that the question is about the world as it is found; empty where nothing does.
 
     Example:
-        >>> read_source("Your price was drawn at random. It is $3. Do you buy?", "price", "$3", ["$2", "$3"]).intervention
+        >>> prompt = "Your price was drawn at random. It is $3. Do you buy?"
+        >>> read_source(prompt, "price", "$3", ["$2", "$3"]).intervention
         'random'
     """
 
@@ -105,9 +107,7 @@ def _states(sentence: str, level: str, levels: Sequence[str], treatment: str) ->
     return len(levels) < 2 or not holds_all_levels(sentence, levels)
 
 
-def _linked(
-    place: int, sentences: Sequence[str], places: Sequence[int], treatment: str, levels: Sequence[str]
-) -> bool:
+def _linked(place: int, sentences: Sequence[str], places: Sequence[int], treatment: str, levels: Sequence[str]) -> bool:
     """Whether a sentence is about the level: it states it, leads to it, shares a word with it or names the design."""
     sentence = sentences[place]
     if place in places or holds_all_levels(sentence, levels):
@@ -116,7 +116,7 @@ def _linked(
     if words & _stems(treatment) or _first("parts", [sentence]):
         return True
     for stated in places:
-        leads = _POINTS_BACK.search(sentences[stated]) or re.match(r"you (?:got|were|fell|are in)\b", sentences[stated], re.IGNORECASE)
+        leads = _POINTS_BACK.search(sentences[stated]) or _RECEIVES.search(sentences[stated])
         if (stated - place == 1 and leads) or words & _stems(sentences[stated]):
             return True
     return False

@@ -27,6 +27,7 @@ SHIPPED = {
     "axelrod": "populace.scenarios.axelrod:Axelrod",
     "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
     "market": "populace.scenarios.market:Market",
+    "demand": "populace.scenarios.demand:Demand",
 }
 """The scenarios that ship, by name."""
 

