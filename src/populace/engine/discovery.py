@@ -30,7 +30,10 @@ SHIPPED = {
 }
 """The scenarios that ship, by name."""
 
-WITH_COMMANDS = {"survey": "populace.surveys.scenario:SurveyScenario"}
+WITH_COMMANDS = {
+    "survey": "populace.surveys.scenario:SurveyScenario",
+    "causal": "populace.causal.scenario:CausalScenario",
+}
 """Scenarios that a command of their own starts, so that they are found by name but not listed."""
 
 GROUP = "populace.scenarios"
