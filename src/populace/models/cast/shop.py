@@ -1,73 +1,72 @@
-"""How the scripted cast shops: everybody has a highest price for a product, and buys less often above it.
+"""How the cast uses a web shop: it searches for what it wants, opens products, and buys or leaves."""
 
-Asked for what a prompt leaves open, such as an earlier price, the cast takes it to lie near the price that it was told,
-as language models do.
-"""
-
-import math
 import re
-from typing import Any
+from collections.abc import Mapping
 
 from populace.models.cast.scene import Scene
-from populace.models.expected_reply import text_chance
 
-_MONEY = re.compile(r"\$\s?(\d+(?:\.\d+)?)")
-_BUYING = re.compile(r"\b(?:buy|purchase|shopping|supermarket)\b", re.IGNORECASE)
-_ENTRY = re.compile(r"^(?:Situation|Condition) (\d+): (.*)$", re.MULTILINE)
-_KEY = re.compile(r"^(situation|condition)_(\d+)$")
-_PRODUCT = re.compile(r": (.*?) \(")
-_ELASTICITY = 2.6
-_TYPICAL = 4.0
-_SPREAD = 1.2
-
-
-def is_shopping(scene: Scene) -> bool:
-    """Whether a prompt asks about buying something at a price in dollars."""
-    return bool(_MONEY.search(scene.user) and _BUYING.search(scene.user))
-
-
-def purchase(scene: Scene) -> dict[str, float]:
-    """The probabilities of buying and of not buying, at the last price that is told."""
-    likely = _buying(scene, _last_price(scene.user))
-    return {option: likely if option.casefold() == "yes" else 1 - likely for option in scene.request.options}
+_WISHES = re.compile(r"shopping online for (?P<first>.+?)(?: and then for (?P<second>.+?))?\. You want to spend")
+_TITLE = re.compile(r"<h1>(.*?)</h1>")
+_ACTIONS = {"click", "type and submit", "terminate"}
+_PULLS = (
+    (r"\.view$", 6.0),
+    (r"^product\.add_to_cart$", 14.0),
+    (r"^cart\.check_out$", 20.0),
+    (r"^checkout\.place_order$", 25.0),
+    (r"^categories\.", 2.0),
+    (r"^product\.back", 4.0),
+    (r"^sort\.|^pages\.", 1.0),
+)
+"""How much the cast likes to click an element, by its name; any other counts a fifth."""
 
 
-def answers(scene: Scene) -> dict[str, Any] | None:
-    """The answer to each situation, or the percentage of buyers in each condition; nothing for other forms."""
-    keys = list(scene.expected.schema.get("properties", {}))
-    matches = [_KEY.match(key) for key in keys]
-    prices = {int(number): _last_price(text) for number, text in _ENTRY.findall(scene.user)}
-    if not keys or not all(match and int(match[2]) in prices for match in matches):
+def is_shop(scene: Scene) -> bool:
+    """Whether somebody uses a web shop."""
+    return "You use a web shop." in scene.user and _WISHES.search(scene.text) is not None
+
+
+def distribution(scene: Scene) -> Mapping[str, float] | None:
+    """The probabilities of actions, or of elements to click; None for anything else."""
+    options = scene.request.options
+    if set(options) <= _ACTIONS:
+        weights = {"click": 1.0, "type and submit": 0.1, "terminate": 0.08}
+        if not _typed(scene) or ("<h1>Cart</h1>" in scene.user and _next_wish(scene) not in _typed(scene)):
+            weights |= {"click": 0.3, "type and submit": 1.0}
+    elif "Which element do you click?" in scene.user:
+        likes = {option: scene.taste(option) for option in options}
+        weights = {option: _pull(option) * (0.5 + likes[option]) for option in options}
+    else:
         return None
-    replies: dict[str, Any] = {}
-    for key, match in zip(keys, matches, strict=True):
-        assert match is not None
-        likely = _buying(scene, prices[int(match[2])])
-        yes = text_chance(scene.system, f"mood{_product(scene)}") < likely
-        replies[key] = ("yes" if yes else "no") if match[1] == "situation" else round(100 * likely, 1)
-    return replies
+    total = sum(weights[option] for option in options)
+    return {option: weights[option] / total for option in options}
 
 
-def unstated_price(scene: Scene) -> float | None:
-    """A guess at a price that the prompt leaves open: near the price that it tells."""
-    if "$" not in scene.user or not re.search(r"\b(?:cost|price)\b[^\n]*\?", scene.user):
-        return None
-    guess = _last_price(scene.user) * 0.5 + _TYPICAL * 0.5
-    return float(scene.expected.bounds.at(0.0)) if guess < scene.expected.bounds.low else round(guess, 2)
+def text(scene: Scene) -> str:
+    """What the cast types into a field, or thinks about a page."""
+    if "What do you type" in scene.user:
+        return _next_wish(scene)
+    title = _TITLE.search(scene.user)
+    where = title[1] if title else "this page"
+    lines = (
+        f"I want {_next_wish(scene)}, and I see whether {where} brings me there.",
+        f"On {where} I look for {_next_wish(scene)} that I can afford.",
+        f"I am still looking for {_next_wish(scene)}, so I go on from here.",
+    )
+    return scene.pick(lines, "thought")
 
 
-def _buying(scene: Scene, price: float) -> float:
-    """The chance of buying at a price."""
-    taste = text_chance(scene.system, f"taste{_product(scene)}") - 0.5
-    limit = _TYPICAL * (1 + _SPREAD * taste)
-    return 0.95 / (1 + math.pow(price / limit, _ELASTICITY))
+def _typed(scene: Scene) -> list[str]:
+    return re.findall(r'You typed "(.*?)" into', scene.user)
 
 
-def _last_price(text: str) -> float:
-    prices = _MONEY.findall(text)
-    return float(prices[-1]) if prices else 0.0
+def _next_wish(scene: Scene) -> str:
+    """The first wish, and the second after the first was searched for."""
+    wishes = _WISHES.search(scene.text)
+    if wishes is None:
+        return "something nice"
+    second = wishes["second"]
+    return second if second and wishes["first"] in _typed(scene) else wishes["first"]
 
 
-def _product(scene: Scene) -> str:
-    match = _PRODUCT.search(scene.user)
-    return match[1] if match else ""
+def _pull(element: str) -> float:
+    return next((weight for pattern, weight in _PULLS if re.search(pattern, element)), 0.2)
