@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
 
 from populace.base.errors import TrainingError
 from populace.models.pytorch.weights import Shape, read_weights
 
-TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-"""The matrices that an adapter changes."""
+Matrix = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+"""A matrix of a layer, by its name in transformers."""
+MATRICES: tuple[Matrix, ...] = get_args(Matrix)
+"""The matrices that an adapter can change."""
 
 
 def load_base(path: Path, device: str) -> Any:
@@ -61,8 +64,8 @@ def build_network(shape: Shape, tensors: dict[str, Any], transformers: Any) -> A
     return model
 
 
-def add_lora(model: Any, rank: int, seed: int) -> Any:
-    """The model with a LoRA adapter on every matrix, which alone is trained."""
+def add_lora(model: Any, rank: int, seed: int, matrices: Sequence[Matrix] = MATRICES) -> Any:
+    """The model with a LoRA adapter on some matrices of every layer, which alone is trained."""
     import torch
 
     peft = training_library("peft")
@@ -72,7 +75,7 @@ def add_lora(model: Any, rank: int, seed: int) -> Any:
         lora_alpha=rank,
         lora_dropout=0.0,
         use_rslora=True,
-        target_modules=list(TARGETS),
+        target_modules=list(matrices),
         task_type="CAUSAL_LM",
     )
     return peft.get_peft_model(model, config, autocast_adapter_dtype=True)

@@ -125,7 +125,7 @@ class PlannedTraining:
         settings = self.plan.settings
         if not settings.rank:
             return model
-        model = add_lora(model, settings.rank, settings.seed)
+        model = add_lora(model, settings.rank, settings.seed, settings.matrices)
         if self.plan.start is not None:
             load_adapter(model, self.plan.start)
         return model

@@ -13,7 +13,7 @@ import pydantic
 
 from populace.base.errors import TrainingError
 from populace.base.randomness import stream
-from populace.training.base_network import training_library
+from populace.training.base_network import MATRICES, Matrix, training_library
 from populace.training.examples import TrainingExamples
 from populace.training.sequences import ModelVocabulary, Sequences, pack
 
@@ -41,7 +41,8 @@ class SupervisedSettings(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    rank: int = pydantic.Field(default=48, ge=0, le=512, description="The rank of the adapter; 0 trains all weights.")
+    rank: int = pydantic.Field(default=32, ge=0, le=512, description="The rank of the adapter; 0 trains all weights.")
+    matrices: tuple[Matrix, ...] = pydantic.Field(default=MATRICES, description="What an adapter changes.")
     length: int = pydantic.Field(default=1024, ge=32, le=32_768, description="Tokens in a packed sequence.")
     batch: int = pydantic.Field(default=64, ge=1, le=4096, description="Sequences in a step.")
     learning_rate: float = pydantic.Field(default=1e-3, gt=0, le=1, description="The highest learning rate.")
