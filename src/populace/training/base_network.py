@@ -1,10 +1,10 @@
-"""The network that is trained: a base of the llama or qwen2 family as transformers computes it, with or without LoRA."""
+"""The network that is trained: a base of the llama or qwen2 family in transformers, with or without LoRA."""
 
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from populace.base.errors import TrainingError
@@ -87,3 +87,11 @@ def training_library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise TrainingError(f"training needs {name}.", "Install it with: pip install 'populace[train]'") from error
+
+
+def choose_device(wanted: str) -> str:
+    """Where to compute: a GPU where there is one, unless the processor is asked for."""
+    there = training_library("torch").cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise TrainingError("PyTorch finds no GPU on this machine.", "Leave --device out, or give --device cpu.")
+    return "cuda" if there and wanted != "cpu" else "cpu"

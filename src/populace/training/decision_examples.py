@@ -21,7 +21,8 @@ from populace.prompting import Inquiry, Situation, Variation
 from populace.questions import Choice, Number, Question
 from populace.training.examples import SCHEMA, TrainingExamples
 from populace.training.profile_styles import write_profile
-from populace.training.rendering import Vocabulary, render_shares, render_texts
+from populace.training.rendering import render_shares, render_texts
+from populace.training.sequences import ModelVocabulary
 
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\"{])")
 _FORMS = 6
@@ -73,7 +74,13 @@ class DecisionSource:
     origin = "human decisions"
 
     def __init__(
-        self, decisions: HumanDecisions, vocabulary: Vocabulary, *, size: int = 4_000, seed: int = 0, varied: bool = True
+        self,
+        decisions: HumanDecisions,
+        vocabulary: ModelVocabulary,
+        *,
+        size: int = 4_000,
+        seed: int = 0,
+        varied: bool = True,
     ) -> None:
         self.tasks, self.vocabulary, self._seed, self._varied = decisions.tasks, vocabulary, seed, varied
         self.skipped: dict[str, str] = {}
@@ -100,9 +107,12 @@ class DecisionSource:
         rng = stream(self._seed, f"forms/{pass_number}/{part}")
         systems = self._systems(rows, rng)
         rows = rows.with_columns(
-            system=systems, form=pl.Series(rng.integers(_FORMS, size=rows.height) if self._varied else [0] * rows.height)
+            system=systems,
+            form=pl.Series(rng.integers(_FORMS, size=rows.height) if self._varied else [0] * rows.height),
         )
-        tables = [self._task_examples(self.tasks[task], rows_of_task, pass_number) for task, rows_of_task in _by_task(rows)]
+        tables = [
+            self._task_examples(self.tasks[task], rows_of_task, pass_number) for task, rows_of_task in _by_task(rows)
+        ]
         table = pl.concat(tables).select(*SCHEMA)
         return TrainingExamples(table[rng.permutation(table.height)])
 
@@ -118,8 +128,8 @@ class DecisionSource:
 
     def _systems(self, rows: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
         """The profile of each row as text; rows of one task without profiles share one."""
-        keys = rows.select(pl.when(pl.col("profile") == "{}").then(pl.col("task")).otherwise(pl.col("profile")))
-        keys = keys.to_series()
+        key = pl.when(pl.col("profile") == "{}").then(pl.col("task")).otherwise(pl.col("profile"))
+        keys = rows.select(key).to_series()
         texts: dict[str, str] = {}
         for key in keys.unique(maintain_order=True):
             facts = {} if not key.startswith("{") else {k: str(v) for k, v in parse_json_object(key).items()}
@@ -141,7 +151,9 @@ class DecisionSource:
                 orient="row",
             )
             shares = pl.Series(_shares(task, rows).tolist(), dtype=pl.List(pl.Float64))
-            table = rows.with_columns(pl.col("form").cast(pl.Int64), shares=shares).join(forms, "form", maintain_order="left")
+            table = rows.with_columns(pl.col("form").cast(pl.Int64), shares=shares).join(
+                forms, "form", maintain_order="left"
+            )
         return table.with_columns(origin=pl.lit(self.origin), licence=pl.lit(task.licence)).select(*SCHEMA)
 
     def _with_fields(self, task: DecisionTask, rows: pl.DataFrame, form: Form) -> pl.DataFrame:
@@ -177,7 +189,11 @@ class DecisionSource:
 
 def plain_profile(facts: dict[str, str]) -> str:
     """A profile as a list, as a survey writes the respondents of a file; nothing where nothing is known."""
-    return "About you:" + "".join(f"\n- {name.replace('_', ' ')}: {value}" for name, value in facts.items()) if facts else ""
+    return (
+        "About you:" + "".join(f"\n- {name.replace('_', ' ')}: {value}" for name, value in facts.items())
+        if facts
+        else ""
+    )
 
 
 def question_of(task: DecisionTask, form: Form) -> tuple[Question, str]:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from populace.base.errors import TrainingError, UnknownNameError
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.models.artifacts import SMOLLM2, sha256
+from populace.models.peft_folder import from_peft
 from populace.training.base_network import add_lora, load_base, training_library
 from populace.training.decision_examples import DecisionSource
 from populace.training.examples import TrainingExamples
@@ -68,10 +70,16 @@ class PlannedTraining:
             if name not in decisions.tasks:
                 raise UnknownNameError("held-out task", name, decisions.tasks)
         split = decisions.split("person")
-        kept = [name for name, task in decisions.tasks.items() if name not in held.tasks and not _has(task.topics, held.topics)]
+        kept = [
+            name
+            for name, task in decisions.tasks.items()
+            if name not in held.tasks and not _has(task.topics, held.topics)
+        ]
         if not kept:
             raise TrainingError("every task is held out, so nothing is left to learn from.", "Hold out fewer.")
-        parts = [each.restrict([name for name in kept if name in each.tasks]) for each in (split.training, split.development)]
+        parts = [
+            each.restrict([name for name in kept if name in each.tasks]) for each in (split.training, split.development)
+        ]
         return _Division(decisions, parts[0], parts[1], split.test)
 
     def _tested(self) -> HumanDecisions | None:
@@ -143,11 +151,33 @@ class PlannedTraining:
         passes = [part.passes for part in self.plan.data]
         trainer.train(self.sources(), passes, unseen=self.unseen(), watch=look_on)
         model.save_pretrained(self.folder / "adapter")
-        (self.folder / "manifest.json").write_text(json.dumps(self.manifest(trainer.looks), indent=1), "utf-8")
+        if self.plan.settings.rank:
+            self.write_adapter(trainer.looks, {})
         return model
 
-    def score(self, model: Any) -> dict[str, Any]:
-        """Score on held-out people, topics and tasks; writes `scores.csv` and returns the figures."""
+    def saved_network(self, device: str) -> Any:
+        """The base with the adapter that training wrote to the folder."""
+        model = add_lora(
+            load_base(self.base, device), self.plan.settings.rank, self.plan.settings.seed, self.plan.settings.matrices
+        )
+        load_adapter(model, self.folder / "adapter")
+        return model
+
+    def looks(self) -> list[Look]:
+        """The looks of the training in the folder, from its curve."""
+        path = self.folder / "curve.csv"
+        if not path.is_file():
+            return []
+        return [Look(**row) for row in pl.read_csv(path).iter_rows(named=True)]
+
+    def score(self, model: Any, name: str = "figures") -> dict[str, Any]:
+        """Score on held-out people, topics and tasks; writes the figures and a table of tasks, and returns the figures.
+
+        Args:
+            model: The network.
+            name: The name of the two files.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
         figures: dict[str, Any] = {}
         tables = []
         for division in self._divisions.values():
@@ -165,8 +195,8 @@ class PlannedTraining:
             tables.append(table)
             figures["test"] = _summary(table)
         if tables:
-            pl.concat(tables, how="diagonal_relaxed").write_csv(self.folder / "scores.csv")
-        (self.folder / "figures.json").write_text(json.dumps(figures, indent=1), "utf-8")
+            pl.concat(tables, how="diagonal_relaxed").write_csv(self.folder / f"{name}.csv")
+        (self.folder / f"{name}.json").write_text(json.dumps(figures, indent=1), "utf-8")
         return figures
 
     def _parts(self, division: _Division) -> dict[str, str]:
@@ -177,33 +207,46 @@ class PlannedTraining:
             parts[name] = unseen or ("attitude" if task.family == "attitude" else "trained task")
         return parts
 
-    def manifest(self, looks: list[Look]) -> dict[str, Any]:
-        """What went into the adapter: base, data with digests and licences, splits, settings and the curve."""
+    def manifest(self, looks: list[Look], figures: dict[str, Any]) -> dict[str, Any]:
+        """What went into the adapter and how it scores: data with digests and licences, splits, settings, curve."""
         data = [
             {
-                "folder": folder.name,
+                "name": folder.name,
                 "sha256": _digest(folder),
+                "licence": "; ".join(division.training.licences),
                 "decisions": division.training.table.height,
                 "people": division.training.table["person"].n_unique(),
                 "tasks": sorted(division.training.tasks),
-                "licences": {name: len(tasks) for name, tasks in division.training.licences.items()},
             }
             for folder, division in self._divisions.items()
         ]
+        calibrated = self.plan.kind == "calibrated"
+        if calibrated:
+            data.append({"name": "made-up situations", "sha256": "", "licence": "CC0-1.0"})
         return {
-            "name": self.plan.name,
             "kind": self.plan.kind,
-            "base": self.plan.base,
-            "base_sha256": sha256(self.base) if self.base.is_file() else "",
             "licence": self.plan.adapter_licence,
             "note": self.plan.note,
             "data": data,
-            "assumptions": [vars(each) for each in ASSUMPTIONS] if self.plan.kind == "calibrated" else [],
-            "split": "people by crc32(person) modulo 10: 0 test, 1 development, the rest training",
-            "held_out": self.plan.held_out.model_dump(mode="json"),
-            "plan": json.loads(self.plan.model_dump_json(exclude={"data": {"__all__": {"decisions"}}, "test": True, "start": True})),
+            "assumptions": [vars(each) for each in ASSUMPTIONS] if calibrated else [],
+            "splits": {
+                "people": "crc32(person) modulo 10: 0 test, 1 development, the rest training",
+                "tasks held out": sorted(self.plan.held_out.tasks),
+                "topics held out": sorted(self.plan.held_out.topics),
+            },
+            "settings": self.plan.settings.model_dump(mode="json"),
+            "passes": [part.passes for part in self.plan.data],
+            "figures": figures,
             "curve": [vars(look) for look in looks],
         }
+
+    def write_adapter(self, looks: list[Look], figures: dict[str, Any]) -> Path:
+        """Write the adapter in its folder as one GGUF file, with its manifest."""
+        manifest = self.manifest(looks, figures)
+        (self.folder / "manifest.json").write_text(json.dumps(manifest, indent=1), "utf-8")
+        path = self.folder / f"{self.plan.name}.gguf"
+        from_peft(self.folder / "adapter", self.base, path, manifest=manifest, name=self.plan.name)
+        return path
 
 
 def load_adapter(model: Any, folder: Path) -> None:
@@ -258,14 +301,15 @@ def _figures(table: pl.DataFrame, scored: pl.DataFrame, others: HumanDecisions) 
 
 def _summary(tasks: pl.DataFrame) -> dict[str, float]:
     """Means over tasks, and in how many tasks the log-loss is below that of the shares and of chance."""
-    means = ("accuracy", "majority", "log_loss", "majority_log_loss", "uniform_log_loss", "brier", "mass")
-    figures = {name: float(tasks[name].mean() or 0.0) for name in means}  # type: ignore[arg-type]
-    return figures | {
+    sizes = tasks["decisions"].to_numpy().astype(float)
+    names = ("accuracy", "majority", "log_loss", "majority_log_loss", "uniform_log_loss", "brier", "mass")
+    columns = {name: tasks[name].to_numpy() for name in names}
+    return {name: float(values.mean()) for name, values in columns.items()} | {
         "tasks": float(tasks.height),
-        "decisions": float(tasks["decisions"].sum()),
-        "below_majority_log_loss": float((tasks["log_loss"] < tasks["majority_log_loss"]).mean() or 0.0),  # type: ignore[arg-type]
-        "pooled_accuracy": float((tasks["accuracy"] * tasks["decisions"]).sum() / tasks["decisions"].sum()),
-        "pooled_majority": float((tasks["majority"] * tasks["decisions"]).sum() / tasks["decisions"].sum()),
+        "decisions": float(sizes.sum()),
+        "below_majority_log_loss": float((columns["log_loss"] < columns["majority_log_loss"]).mean()),
+        "pooled_accuracy": float(np.average(columns["accuracy"], weights=sizes)),
+        "pooled_majority": float(np.average(columns["majority"], weights=sizes)),
     }
 
 

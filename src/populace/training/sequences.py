@@ -101,12 +101,18 @@ class Sequences:
             return np.concatenate([getattr(part, name) for part in parts])
 
         owners = [part.target_sequences + np.int32(start) for part, start in zip(parts, starts, strict=True)]
-        names = ("tokens", "places", "trees", "branches")
         return cls(
-            *(join(name) for name in names), np.concatenate(owners), join("target_places"), join("target_tokens"),
-            np.concatenate([part.target_weights for part in parts]), join("target_examples"),
+            join("tokens"),
+            join("places"),
+            join("trees"),
+            join("branches"),
+            np.concatenate(owners),
+            join("target_places"),
+            join("target_tokens"),
+            np.concatenate([part.target_weights for part in parts]),
+            join("target_examples"),
             sum(part.too_long for part in parts),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -215,8 +221,19 @@ class _Packer:
             for array, values in zip(arrays, row, strict=True):
                 array[number, : len(values)] = values
         owners, places, tokens, weights, examples = zip(*self.targets, strict=True) if self.targets else ((),) * 5
-        integers = [np.array(values, np.int32) for values in (owners, places, tokens)]
-        return Sequences(*arrays, *integers, np.array(weights, np.float32), np.array(examples, np.int32), too_long)
+        token_array, place_array, tree_array, branch_array = arrays
+        return Sequences(
+            token_array,
+            place_array,
+            tree_array,
+            branch_array,
+            np.array(owners, np.int32),
+            np.array(places, np.int32),
+            np.array(tokens, np.int32),
+            np.array(weights, np.float32),
+            np.array(examples, np.int32),
+            too_long,
+        )
 
 
 def _common_prefix(prompts: list[list[int]]) -> int:

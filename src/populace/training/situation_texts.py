@@ -5,13 +5,16 @@ PAIRS = tuple(
     for pair in """
 tea/coffee|soup/salad|rice/noodles|apples/pears|bread/porridge|red/white|black/yellow|orange/purple|brown/pink|white/grey
 yellow/red|purple/black|silver/gold|pink/white|red/black|stairs/lift|bus/tram|train/ferry|bicycle/scooter|north/south
-left/right|east/west|river path/forest path|old road/new road|morning/evening|Monday/Tuesday|June/July|cash/card|pen/pencil
-paper/screen|chalk/marker|stamps/coins|cats/dogs|roses/tulips|oak/pine|lake/beach|hills/valley|football/tennis|chess/cards
-violin/piano|jazz/opera|novel/poems|film/theatre|radio/newspaper|hat/cap|boots/sandals|scarf/gloves|wool/cotton|leather/canvas
-square/round|tall/short|plain/striped|spotted/checked|salt/pepper|honey/jam|butter/cheese|milk/juice|water/lemonade
+left/right|east/west|river path/forest path|old road/new road|morning/evening|Monday/Tuesday|June/July|cash/card
+pen/pencil|paper/screen|chalk/marker|stamps/coins|cats/dogs|roses/tulips|oak/pine|lake/beach|hills/valley|football/tennis|chess/cards
+violin/piano|jazz/opera|novel/poems|film/theatre|radio/newspaper|hat/cap|boots/sandals|scarf/gloves|wool/cotton
+leather/canvas|square/round|tall/short|plain/striped|spotted/checked|salt/pepper|honey/jam|butter/cheese|milk/juice|water/lemonade
 fish/beans|pizza/pasta|cake/biscuits|plums/cherries|garlic/onion|tent/cabin|window seat/aisle seat|north door/south door
-first room/second room|long table/small table|wooden chair/metal chair|blue ink/black ink|green tea/white tea|town hall/library
-""".replace("\n", "|").strip("|").split("|")
+first room/second room|long table/small table|wooden chair/metal chair|blue ink/black ink|green tea/white tea
+town hall/library
+""".replace("\n", "|")
+    .strip("|")
+    .split("|")
 )
 
 SETTINGS = (
@@ -99,8 +102,9 @@ THRIFT = {
 }  # fmt: skip
 
 SYMPTOMS = (
-    ("You feel well.", -2.2), ("You are in good health.", -2.2), ("You feel as usual.", -2.2), ("You feel fine today.", -2.2),
-    ("You feel all right.", -2.2), ("You are a bit tired.", -1.3), ("Your nose runs a little.", -0.8),
+    ("You feel well.", -2.2), ("You are in good health.", -2.2), ("You feel as usual.", -2.2),
+    ("You feel fine today.", -2.2), ("You feel all right.", -2.2), ("You are a bit tired.", -1.3),
+    ("Your nose runs a little.", -0.8),
     ("Your throat hurts slightly.", -0.3), ("You cough now and then.", 0.0), ("You have a cold.", 0.3),
     ("You cough a lot.", 0.7), ("Your head and limbs ache.", 1.0), ("You have a high temperature.", 1.9),
     ("You are feverish and weak.", 2.0), ("You have a temperature and your chest hurts.", 2.2),

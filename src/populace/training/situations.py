@@ -46,6 +46,8 @@ from populace.training.situation_texts import (
 Floats = npt.NDArray[np.float64]
 
 _NAMES = (*FEMALE, *MALE)
+_RATIOS = (0, 0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.75, 0.8, 0.9, 1, 1, 1.1, 1.2, 1.25, 1.4, 1.5, 1.75, 2, 2.5, 3)
+"""Prices as shares of the usual price."""
 _ROWS = 48
 """How many situations share one question."""
 
@@ -160,12 +162,16 @@ class SituationSource:
         inquiry = Variation(wording=wording).apply(inquiry)
         rendered = render_shares(inquiry, np.column_stack([chances, 1 - chances]), self._vocabulary)
         return rendered.with_columns(
-            weight=pl.lit(1.0), person=pl.lit(""), task=pl.lit(""), origin=pl.lit(self.origin), licence=pl.lit("CC0-1.0")
+            weight=pl.lit(1.0),
+            person=pl.lit(""),
+            task=pl.lit(""),
+            origin=pl.lit(self.origin),
+            licence=pl.lit("CC0-1.0"),
         ).select(*SCHEMA)
 
 
 def _chance(log_odds: Floats | list[float]) -> Floats:
-    return 1 / (1 + np.exp(-np.asarray(log_odds, float)))
+    return np.asarray(1 / (1 + np.exp(-np.asarray(log_odds, float))))
 
 
 def _person(rng: np.random.Generator, description: str = "") -> str:
@@ -227,14 +233,15 @@ def _prices(rng: np.random.Generator) -> _Story:
     profiles, texts, odds = [], [], []
     for _ in range(_ROWS):
         profile, factor = _trait(rng, THRIFT)
-        ratio = float(rng.choice((0, 0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.75, 0.8, 0.9, 1, 1, 1.1, 1.2, 1.25, 1.4, 1.5,
-                                  1.6, 1.75, 1.8, 2, 2.5, 3)))  # fmt: skip
+        ratio = float(rng.choice(_RATIOS))
         price = usual * ratio
         shown, normal = (f"{value:.2f}".removesuffix(".00") for value in (price, usual))
         texts.append(sentence.format(good=good, Good=good[0].upper() + good[1:], p=shown, u=normal, c=currency))
         profiles.append(profile)
         odds.append(-0.4 - 4.4 * factor * np.log(max(ratio, 0.03)))
-    question = str(rng.choice(("Do you buy it?", "Do you buy it at this price?", "Would you buy it?", "Do you take it?")))
+    question = str(
+        rng.choice(("Do you buy it?", "Do you buy it at this price?", "Would you buy it?", "Do you take it?"))
+    )
     return _Story(profiles, texts, question, ("yes", "no"), _chance(odds).clip(0.01, 0.98))
 
 

@@ -85,7 +85,9 @@ def lessons(parts: Sequence[int], passes: Sequence[float], seed: int) -> list[Le
 class _Rendering:
     """Lessons as packed sequences, for a loader with several processes."""
 
-    def __init__(self, sources: Sequence[Source], vocabulary: ModelVocabulary, order: list[Lesson], length: int) -> None:
+    def __init__(
+        self, sources: Sequence[Source], vocabulary: ModelVocabulary, order: list[Lesson], length: int
+    ) -> None:
         self.sources, self.vocabulary, self.order, self.length = sources, vocabulary, order, length
 
     def __len__(self) -> int:
