@@ -71,7 +71,8 @@ def drifts(
         alpha: The level of the tests, over all covariates together.
     """
     study = elicited.study
-    effects = {} if stated is None else covariate_effects(stated)
+    measured = stated is not None and (~np.isnan(stated.y)).sum(axis=(0, 1)).min() > 0
+    effects = covariate_effects(stated) if stated is not None and measured else {}
     found = []
     for name, z in elicited.elicited.items():
         fit = _fit_levels(z)
@@ -215,7 +216,7 @@ class Focalism:
     jump: Estimate
     p: float
     step_share: float
-    verdict: Literal["step", "no step found"]
+    verdict: Literal["step", "no step found", "not measured"]
 
 
 def focalism(stated: Responses, covariate: str, *, alpha: float = 0.05) -> Focalism:
@@ -232,6 +233,9 @@ def focalism(stated: Responses, covariate: str, *, alpha: float = 0.05) -> Focal
             "Write `comparable: true` beside a covariate such as another price.",
         )
     z = stated.covariates[covariate]
+    if (~np.isnan(stated.y)).sum(axis=(0, 1)).min() == 0:
+        nothing = Estimate(math.nan, math.nan, math.nan, 0, dropped=int(np.isnan(stated.y).sum()))
+        return Focalism(covariate, nothing, math.nan, math.nan, "not measured")
     above = (stated.x[None, None, :] > z[:, :, None] + 1e-9).astype(np.float64)
     values = np.unique(z)
     parts = [np.broadcast_to(np.eye(len(stated.x)), (*stated.y.shape, len(stated.x)))]
@@ -285,7 +289,7 @@ class RangeEffect:
     upper: Estimate
     difference: Estimate
     p: float
-    verdict: Literal["range matters", "no effect found"]
+    verdict: Literal["range matters", "no effect found", "not measured"]
 
 
 def range_halves(study: CausalStudy) -> tuple[CausalStudy, CausalStudy]:
@@ -320,7 +324,12 @@ def range_effect(lower: Responses, upper: Responses, *, alpha: float = 0.05) -> 
     pair = [each.y[:, :, each.x == level] for each in (lower, upper)]
     if pair[0].shape != pair[1].shape:
         raise CausalStudyError("the two ranges were asked of different people or items.", "Use one study for both.")
-    fit = crossed_means(np.concatenate(pair, axis=2))
+    both_valid = np.concatenate(pair, axis=2)
+    both_valid[np.isnan(both_valid).any(axis=2)] = np.nan
+    if np.isnan(both_valid).all():
+        nothing = Estimate(math.nan, math.nan, math.nan, 0, dropped=both_valid.size)
+        return RangeEffect(lower.design, level, nothing, nothing, nothing, math.nan, "not measured")
+    fit = crossed_means(both_valid)
     contrast, places = np.array([-1.0, 1.0]), np.eye(2)
     difference, p = fit.estimate(contrast), fit.p_value(contrast)
     found = p < alpha if not math.isnan(p) else abs(difference.value) > 1e-9

@@ -15,7 +15,7 @@ from populace.statistics.crossed import crossed_logit, crossed_means
 from populace.statistics.intervals import Estimate, estimates_table, wilson
 
 Direction = Literal["falls", "rises", "either"]
-Response = Literal["responds", "does not respond", "responds the other way", "no clear direction"]
+Response = Literal["responds", "does not respond", "responds the other way", "no clear direction", "not measured"]
 
 _FLAT = 0.02
 """A curve that is known to stay within this distance of its mean does not respond."""
@@ -79,6 +79,8 @@ def design_estimate(responses: Responses, *, level: float = 0.95) -> DesignEstim
         -1.39
     """
     y, x = responses.y, responses.x
+    if (~np.isnan(y)).sum(axis=(0, 1)).min() == 0:
+        return _unmeasured(responses, level)
     means = crossed_means(y)
     places = np.eye(len(x))
     curve = tuple(_share(means.estimate(place, level)) for place in places)
@@ -97,6 +99,15 @@ def design_estimate(responses: Responses, *, level: float = 0.95) -> DesignEstim
         responses.cost,
         responses.invalid,
     )
+
+
+def _unmeasured(responses: Responses, level: float) -> DesignEstimate:
+    """The estimates of a design without a valid answer at some level: there are none."""
+    y = responses.y
+    nothing = Estimate(math.nan, math.nan, math.nan, int((~np.isnan(y)).sum()), level, "", int(np.isnan(y).sum()))
+    levels = tuple(responses.x.tolist())
+    curve, cost = (nothing,) * len(levels), responses.cost
+    return DesignEstimate(responses.design, levels, curve, nothing, nothing, "not measured", cost, responses.invalid)
 
 
 def _share(estimate: Estimate) -> Estimate:
@@ -130,7 +141,7 @@ def _response(slope: Estimate, expected: Direction) -> Response:
 
 
 @dataclass(frozen=True)
-class CurveDistance:
+class DesignDistance:
     """How far two curves lie apart, over the range of the levels.
 
     Attributes:
@@ -149,7 +160,7 @@ class CurveDistance:
     slope: Estimate
 
 
-def curve_distance(a: Responses, b: Responses, *, level: float = 0.95, seed: int = 0) -> CurveDistance:
+def design_distance(a: Responses, b: Responses, *, level: float = 0.95, seed: int = 0) -> DesignDistance:
     """How far the curves of two designs lie apart.
 
     Designs with the same people are compared person by person; a forecast is compared as an independent sample.
@@ -173,7 +184,7 @@ def curve_distance(a: Responses, b: Responses, *, level: float = 0.95, seed: int
         slope = _apart(
             crossed_logit(a.y, design).estimate(unit, level), crossed_logit(b.y, design).estimate(unit, level)
         )
-    return CurveDistance(a.design, b.design, signed, absolute_distance(a.y, b.y, a.x, level=level, seed=seed), slope)
+    return DesignDistance(a.design, b.design, signed, absolute_distance(a.y, b.y, a.x, level=level, seed=seed), slope)
 
 
 def trapezoid(x: Array) -> Array:
@@ -233,6 +244,7 @@ def _weighted_curve(y: Array, people: Array, items: Array) -> Array:
 def _apart(a: Estimate, b: Estimate) -> Estimate:
     """The difference of two independent estimates."""
     value = a.value - b.value
-    half = math.hypot(a.high - a.value, b.high - b.value)
+    # Where nothing varies, a value is known.
+    half = math.hypot(*(0.0 if math.isnan(each.high) else each.high - each.value for each in (a, b)))
     note = "; ".join(dict.fromkeys(each.warning for each in (a, b) if each.warning))
     return Estimate(value, value - half, value + half, a.n + b.n, a.level, a.method, a.dropped + b.dropped, note)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from populace.base.errors import CausalStudyError, UnknownNameError
-from populace.broker import CallSettings, Usage
+from populace.broker import CallSettings
 from populace.causal.diagnostics import Focalism, RangeEffect, drifts, focalism, range_effect, range_halves
 from populace.causal.responses import Responses
 from populace.causal.results import CausalResults
 from populace.causal.scenario import CausalScenario
 from populace.causal.study import CausalStudy
-from populace.causal.wording import DESIGNS, SHOWS_RANGE, CausalDesign
+from populace.causal.wording import DESIGNS, SHOWS_RANGE, CausalDesign, stated_covariates
 from populace.engine.observer import Observer
 from populace.engine.run import Keep, Run, simulate
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
 from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
 
-Runner = Callable[[str, CausalScenario], Run]
-"""Runs a design; the text says which."""
+Asker = Callable[[CausalStudy, CausalDesign, str], Responses]
+"""Asks a study in a design; the text is the name of the run."""
 
 
 @takes_settings(RunSettings, CallSettings)
@@ -68,7 +68,7 @@ def ask_causal_study(
     calls = read_settings(CallSettings, settings)
     known = {name: settings.pop(name) for name in RunSettings.model_fields if name in settings}
     refuse_unknown(settings, ask_causal_study)
-    spent = Usage()
+    spent = {"max_calls": 0.0, "max_tokens": 0.0, "max_money": 0.0}
     runs: dict[str, str] = {}
 
     def run(name: str, scenario: CausalScenario) -> Run:
@@ -76,33 +76,36 @@ def ask_causal_study(
             progress(name)
         limits = remaining_limits(calls, spent)
         done = simulate(scenario, workspace=workspace, keep=keep, observer=observer, **known, **limits)
-        spent.add(done.usage())
+        usage = done.usage()
+        for limit, used in (("max_calls", usage.calls), ("max_tokens", usage.tokens), ("max_money", usage.cost)):
+            spent[limit] += used
         runs[name] = done.name
         return done
 
-    responses = {
-        design: Responses.read(declared, design, run(design, CausalScenario(study=declared, design=design)))
-        for design in DESIGNS
-        if design in designs
-    }
+    def ask(part: CausalStudy, design: CausalDesign, name: str, *, drift: bool = False) -> Responses:
+        return Responses.read(part, design, run(name, CausalScenario(study=part, design=design, drift=drift)))
+
+    # Without a covariate to state, the second design would be the first.
+    chosen = [each for each in DESIGNS if each in designs and (each != "covariates" or stated_covariates(declared))]
+    responses = {design: ask(declared, design, design) for design in chosen}
     stated = responses.get("covariates")
     elicited = None
     if diagnostics and any(covariate.question for covariate in declared.covariates):
-        elicited = Responses.read(declared, "blind", run("drift", CausalScenario(study=declared, drift=True)))
+        elicited = ask(declared, "blind", "drift", drift=True)
     return CausalResults(
         declared,
         responses,
         () if elicited is None else tuple(drifts(elicited, stated)),
         _steps(stated),
-        _ranges(declared, [design for design in responses if design in SHOWS_RANGE], run) if diagnostics else (),
+        _ranges(declared, [design for design in responses if design in SHOWS_RANGE], ask) if diagnostics else (),
         runs,
     )
 
 
-def remaining_limits(calls: CallSettings, spent: Usage) -> dict[str, Any]:
+def remaining_limits(calls: CallSettings, spent: Mapping[str, float]) -> dict[str, Any]:
     """The settings of calls, with what is left of their limits."""
     limits = calls.model_dump()
-    for name, used in (("max_calls", spent.calls), ("max_tokens", spent.tokens), ("max_money", spent.cost)):
+    for name, used in spent.items():
         if limits[name] is not None:
             # A limit must be above 0: where nothing is left, the smallest one stops the run at its first call.
             limits[name] = max(limits[name] - used, 1 if name != "max_money" else 1e-9)
@@ -123,7 +126,7 @@ def _steps(stated: Responses | None) -> tuple[Focalism, ...]:
     return tuple(found)
 
 
-def _ranges(study: CausalStudy, designs: Sequence[CausalDesign], run: Runner) -> tuple[RangeEffect, ...]:
+def _ranges(study: CausalStudy, designs: Sequence[CausalDesign], ask: Asker) -> tuple[RangeEffect, ...]:
     """The effect of the range in every design that tells it; nothing where a treatment has no range."""
     try:
         halves = range_halves(study)
@@ -132,8 +135,7 @@ def _ranges(study: CausalStudy, designs: Sequence[CausalDesign], run: Runner) ->
     effects = []
     for design in designs:
         pair = [
-            Responses.read(half, design, run(f"{design}, {name} range", CausalScenario(study=half, design=design)))
-            for name, half in zip(("lower", "upper"), halves, strict=True)
+            ask(half, design, f"{design}, {name} range") for name, half in zip(("lower", "upper"), halves, strict=True)
         ]
         effects.append(range_effect(*pair))
     return tuple(effects)

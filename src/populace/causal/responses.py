@@ -73,13 +73,15 @@ class Responses:
         """The answers that a run of a design recorded.
 
         Args:
-            run: A run of `CausalScenario`, or of a scenario built on it.
+            run: A run of `CausalScenario`.
         """
         parameters = parameters_of_run(run)
         if "design" not in parameters or "study" not in parameters:
-            raise CausalStudyError(f"{run.name} is no run of a causal study.", "Start one with `populace causal FILE`.")
-        study = CausalStudy.read(parameters["study"])
-        return cls.read(study, parameters["design"], run)
+            raise CausalStudyError(
+                f"{run.name} does not hold the declaration of a causal study.",
+                "Where a scenario makes the declaration from its parameters, use Responses.read(study, design, run).",
+            )
+        return cls.read(CausalStudy.read(parameters["study"]), parameters["design"], run)
 
     @classmethod
     def read(cls, study: CausalStudy, design: CausalDesign, run: RunReader) -> Responses:

@@ -13,7 +13,7 @@ import polars as pl
 from populace.base.errors import CausalStudyError
 from populace.base.formatting import plural
 from populace.causal.diagnostics import Drift, Focalism, RangeEffect
-from populace.causal.estimates import CurveDistance, DesignEstimate, curve_distance, design_estimate
+from populace.causal.estimates import DesignDistance, DesignEstimate, design_distance, design_estimate
 from populace.causal.responses import Responses
 from populace.causal.study import CausalStudy
 from populace.causal.wording import DESIGNS, CausalDesign
@@ -34,6 +34,15 @@ class CausalResults:
         focalism: How far the response becomes a step at each stated covariate that is comparable with the treatment.
         ranges: Whether one level gets another answer inside another range.
         runs: The names of the runs, by what they asked.
+
+    Example:
+        >>> from populace.causal import ask_causal_study
+        >>> study = CausalStudy.read({
+        ...     "treatment": {"name": "price", "levels": [1, 2], "statement": "It costs {price} dollars."},
+        ...     "setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes"})
+        >>> results = ask_causal_study(study, designs=("blind",), model="scripted:uniform", keep="nothing")
+        >>> results.findings()[0].split(":")[0], results.informative
+        ('Uninformative', False)
     """
 
     study: CausalStudy
@@ -52,10 +61,10 @@ class CausalResults:
         return {name: design_estimate(self.responses[name]) for name in DESIGNS if name in self.responses}
 
     @functools.cached_property
-    def distances(self) -> tuple[CurveDistance, ...]:
+    def distances(self) -> tuple[DesignDistance, ...]:
         """How far the curve of each other design lies from that of the first."""
-        names = list(self.estimates)
-        return tuple(curve_distance(self.responses[name], self.responses[names[0]]) for name in names[1:])
+        names = [name for name, each in self.estimates.items() if each.response != "not measured"]
+        return tuple(design_distance(self.responses[name], self.responses[names[0]]) for name in names[1:])
 
     def __getitem__(self, design: CausalDesign) -> DesignEstimate:
         if design not in self.estimates:
@@ -170,8 +179,13 @@ def estimate_text(estimate: Estimate) -> str:
     if math.isnan(estimate.value):
         return "not measured"
     if math.isnan(estimate.low):
-        return f"{estimate.value:.2f} (nothing varies)"
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+        return f"{_decimal(estimate.value)} (nothing varies)"
+    return f"{_decimal(estimate.value)} [{_decimal(estimate.low)}, {_decimal(estimate.high)}]"
+
+
+def _decimal(value: float) -> str:
+    """A number with two decimals, without the sign of a zero."""
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _drift_text(drift: Drift, study: CausalStudy) -> str:
@@ -197,6 +211,8 @@ def _focalism_text(focalism: Focalism) -> str:
 
 
 def _range_text(effect: RangeEffect) -> str:
+    if effect.verdict == "not measured":
+        return f"Range: the design {effect.design} has no valid answers at {effect.level:g} inside both ranges."
     words = "matters" if effect.verdict == "range matters" else "has no effect that was found"
     return (
         f"Range: in the design {effect.design}, the range of levels {words}: at {effect.level:g} the upper range gives "

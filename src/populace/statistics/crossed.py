@@ -23,6 +23,7 @@ _ROUNDS = 50
 _STEEP = 40.0
 """A difference of log-odds beyond this means that the outcome is separated."""
 _FEW = 10
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class CrossedFit:
     def error(self, weights: Array) -> tuple[float, float]:
         """The standard error of a weighted sum of the estimates, and its degrees of freedom."""
         row, column, cell = (float(weights @ part @ weights) for part in (self.by_row, self.by_column, self.by_cell))
+        if max(row, column) < _NOTHING**2:  # Rounding alone: nothing varies.
+            return 0.0, max(self.rows, self.columns) - 1
         if self.rows < 2 or self.columns < 2:
             variance, freedom = (row, self.rows - 1) if self.columns < 2 else (column, self.columns - 1)
             return math.sqrt(max(variance, 0.0)), max(freedom, 0)
