@@ -12,6 +12,7 @@
     │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
     │   ├── QuestionnaireError   a questionnaire or a file of respondents that cannot be used; names file and item
     │   ├── UntrustedCodeError   a file names code that is not trusted
+    │   ├── CausalStudyError     the declaration of a causal study that contradicts itself; names file and line
     │   ├── HumanDataError       a table of human answers that cannot be used; names person and item
     │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
@@ -165,6 +166,10 @@ class UntrustedCodeError(UsageError, code="P121"):
 
 class HumanDataError(UsageError, code="P122"):
     """A table of human answers that cannot be used; the text names the person and the item."""
+
+
+class CausalStudyError(UsageError, code="P130"):
+    """The declaration of a causal study that cannot be used; the text names the file and the line."""
 
 
 class WorldError(UsageError, code="P120"):

@@ -181,7 +181,8 @@ _FORMS = {
         for each in PROVIDERS.values()
     },
     "http://HOST:PORT/v1#NAME": _Form(
-        "any OpenAI-compatible server; a key, where it wants one, comes from POPULACE_API_KEY",
+        "any OpenAI-compatible server; a key, where it wants one, comes from POPULACE_API_KEY; "
+        "several servers alike are http://HOST:PORT,HOST:PORT/v1#NAME",
         OpenAICompatible.traits,
         _open_address,
     ),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from populace.models.base import Request
-from populace.models.cast import community, debate, town
+from populace.models.cast import community, debate, shop, town
 from populace.models.cast.scene import Scene, content_words, contents_digest, data
 from populace.models.expected_reply import text_chance
 from populace.models.json_values import JsonValues
@@ -45,6 +45,8 @@ class Cast:
             return scene.pick(data("survey")["reasons"], "reason")
         if town.is_conversation(scene):
             return town.conversation_line(scene)
+        if shop.is_shop(scene):
+            return shop.text(scene)
         if "and what is between you?" in scene.user:
             return town.relationship(scene)
         if community.is_community(scene):
@@ -60,6 +62,8 @@ def _distribution(scene: Scene) -> Mapping[str, float]:
         meanings = tuple(words[option] for option in options)
         likely = _distribution(Scene.of(scene.request._replace(options=meanings)))
         return {option: likely[meaning] for option, meaning in zip(options, meanings, strict=True)}
+    if shop.is_shop(scene) and (choice := shop.distribution(scene)):
+        return choice
     if community.is_community(scene) and (judgement := community.judgement(scene)):
         return judgement
     if "Do you start a conversation with" in scene.user and set(options) == {"yes", "no"}:
