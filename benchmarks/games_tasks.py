@@ -108,8 +108,8 @@ STORIES = {
     "switch that turns the train onto a side track, where it would kill one person. The bystander considers "
     "throwing the switch to save the five.",
     "GreaterGood": "A train whose brakes have failed is about to kill five people on the track. A bystander on a "
-    "bridge over the track can push a large man onto the track, whose body would stop the train but who would be killed. "
-    "The bystander considers pushing the man to save the five.",
+    "bridge over the track can push a large man onto the track, whose body would stop the train but who would be "
+    "killed. The bystander considers pushing the man to save the five.",
 }
 COAT = "a wool coat for 55 dollars, from a store whose wool coats cost 50 to 500 dollars"
 SCARF = "a wool scarf for 45 dollars, from a store whose wool scarfs cost 5 to 50 dollars"
