@@ -156,7 +156,8 @@ def _compare(task: DecisionTask, rows: pl.DataFrame, chances: Mapping[int, Matri
 def cluster_mean(values: Matrix, clusters: npt.NDArray[np.int64], seed: int) -> Estimate:
     """A mean with the interval of a bootstrap over clusters, which may be of different sizes."""
     count = int(clusters.max()) + 1
-    sums, sizes = (np.bincount(clusters, weights, count) for weights in (values, np.ones(len(values))))
+    sums: Matrix = np.bincount(clusters, values, count).astype(np.float64)
+    sizes: Matrix = np.bincount(clusters, minlength=count).astype(np.float64)
     value = float(values.mean())
     if count < 2:
         return Estimate(value, float("nan"), float("nan"), count, 0.95, "bootstrap over people")
