@@ -1,10 +1,12 @@
 """How like people: human answers, predictions in their place, and scores with floor, ceiling and intervals."""
 
 from populace.evaluation.arms import Arm, personas
+from populace.evaluation.curve_distances import CurveDistance, curve_distances
 from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks
 from populace.evaluation.fidelity_report import FidelityReport
 from populace.evaluation.floors import cross_fitted_floor, fit_floor
 from populace.evaluation.human_answers import EvaluationItem, HumanAnswers
+from populace.evaluation.human_curves import HumanCurve
 from populace.evaluation.human_decisions import DecisionSplit, HumanDecisions
 from populace.evaluation.panel_study import PanelStudy
 from populace.evaluation.panels import PanelItems, read_panel
@@ -23,6 +25,7 @@ from populace.evaluation.sensitivity import GroupFlip, GroupSensitivity, PeopleG
 __all__ = [
     "Arm",
     "Cells",
+    "CurveDistance",
     "DecisionSplit",
     "DecisionTask",
     "EvaluationItem",
@@ -31,6 +34,7 @@ __all__ = [
     "GroupFlip",
     "GroupSensitivity",
     "HumanAnswers",
+    "HumanCurve",
     "HumanDecisions",
     "PanelItems",
     "PanelStudy",
@@ -39,6 +43,7 @@ __all__ = [
     "calibration",
     "cluster_estimate",
     "cross_fitted_floor",
+    "curve_distances",
     "fidelity",
     "fit_floor",
     "group_sensitivity",
