@@ -27,6 +27,8 @@ SHIPPED = {
     "axelrod": "populace.scenarios.axelrod:Axelrod",
     "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
     "market": "populace.scenarios.market:Market",
+    "shop": "populace.scenarios.shop:Shop",
+    "demand": "populace.scenarios.demand:Demand",
 }
 """The scenarios that ship, by name."""
 
