@@ -4,11 +4,13 @@ Every step states one level to all participants at once; where a prompt holds al
 are kept in the table `responses`, a row for each participant and level.
 """
 
+import functools
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
+from populace.causal.lint import require_distinct_prompts
 from populace.causal.participants import (
     PROFILE_TEXT,
     Rows,
@@ -43,20 +45,9 @@ RESPONSES = "responses"
 """The table of answers: participant, level, covariate (empty but for drift), y and status."""
 
 
-class CausalScenario(Scenario):
-    """People answer a question in one design of a causal study.
+class DesignScenario(Scenario):
+    """One design of a causal study, whose declaration a subclass makes from its parameters."""
 
-    Example:
-        >>> from populace import simulate
-        >>> study = CausalStudy.read({
-        ...     "treatment": {"name": "price", "levels": [1, 2], "statement": "It costs {price} dollars."},
-        ...     "setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes"})
-        >>> run = simulate(CausalScenario(study=study, design="blind"), model="scripted:uniform", keep="nothing")
-        >>> run.history(RESPONSES).select("level", "y").rows()
-        [(0, 0.5), (1, 0.5)]
-    """
-
-    study: CausalStudy = Field(description="The declaration of the study: a YAML file.")
     design: CausalDesign = Field("blind", description="The design: how the treatment is put to people.")
     drift: bool = Field(
         False, description="Ask for the unstated value of every covariate under each level, in place of the question."
@@ -64,14 +55,19 @@ class CausalScenario(Scenario):
 
     chart: ClassVar[tuple[str, ...]] = ("mean_answer",)
 
-    @classmethod
-    def title(cls) -> str:
-        """The name in run names."""
-        return "causal"
+    def declaration(self) -> CausalStudy:
+        """The study, the same for equal parameters."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def causal_study(self) -> CausalStudy:
+        """The study that this run is a design of."""
+        return self.declaration()
 
     def setup(self) -> People:
         """Everybody who takes part, and what is drawn for them: values of covariates, orders of levels."""
-        study = self.study
+        study = self.causal_study
+        require_distinct_prompts(study, self.design)
         people = forecasters(study) if self.design == "aggregate" else participants(study)
         self.items = item_numbers(study, people)
         self.mean = float("nan")
@@ -84,24 +80,24 @@ class CausalScenario(Scenario):
 
     def profile(self) -> str:
         """The profile of the study, or a list of what is known of the persona; a forecaster has none."""
-        return "" if self.design == "aggregate" else self.study.profile or f"{{{PROFILE_TEXT}}}"
+        return "" if self.design == "aggregate" else self.causal_study.profile or f"{{{PROFILE_TEXT}}}"
 
     @property
     def _elicited(self) -> list[Covariate]:
-        return [covariate for covariate in self.study.covariates if covariate.question]
+        return [covariate for covariate in self.causal_study.covariates if covariate.question]
 
     def length(self) -> int:
         """A step for each level, or one step where a prompt holds all levels."""
-        levels = len(self.study.treatment.values)
+        levels = len(self.causal_study.treatment.values)
         if self.drift:
             return levels * len(self._elicited)
         return levels if self.design in ONE_LEVEL else 1
 
     async def step(self) -> None:
         """Ask everybody at one level, or once about all."""
-        level = (self.t - 1) % len(self.study.treatment.values)
+        level = (self.t - 1) % len(self.causal_study.treatment.values)
         if self.drift:
-            await self._ask_covariate(self._elicited[(self.t - 1) // len(self.study.treatment.values)], level)
+            await self._ask_covariate(self._elicited[(self.t - 1) // len(self.causal_study.treatment.values)], level)
         elif self.design == "within":
             await self._ask_within()
         elif self.design == "aggregate":
@@ -110,7 +106,7 @@ class CausalScenario(Scenario):
             await self._ask_level(level)
 
     async def _ask_level(self, level: int) -> None:
-        study, wording = self.study, design_wording(self.study, self.design, level)
+        study, wording = self.causal_study, design_wording(self.causal_study, self.design, level)
         fields: dict[str, Any] = {study.treatment.name: treatment_values(study, level, self.items)}
         if self.design == "unblinded":
             fields[LEVEL_LIST] = level_lists(study)[self.items]
@@ -118,26 +114,28 @@ class CausalScenario(Scenario):
         self._record(np.full(len(answers), level), success_shares(answers, study), answers.status)
 
     async def _ask_covariate(self, covariate: Covariate, level: int) -> None:
-        wording = drift_wording(self.study, covariate, level)
-        fields: dict[str, Any] = {self.study.treatment.name: treatment_values(self.study, level, self.items)}
+        wording = drift_wording(self.causal_study, covariate, level)
+        fields: dict[str, Any] = {
+            self.causal_study.treatment.name: treatment_values(self.causal_study, level, self.items)
+        }
         answers = await self.ask(self.people, wording.question, given=wording.given, purpose=covariate.name, **fields)
         values = answers.values.cast(pl.Float64)
         self._record(np.full(len(answers), level), values, answers.status, covariate.name)
 
     async def _ask_within(self) -> None:
-        wording = design_wording(self.study, "within")
-        fields: dict[str, Any] = {SITUATIONS: situation_lists(self.study, self.orders, self.items)}
+        wording = design_wording(self.causal_study, "within")
+        fields: dict[str, Any] = {SITUATIONS: situation_lists(self.causal_study, self.orders, self.items)}
         answers = await self.ask(self.people, wording.question, given=wording.given, purpose="within", **fields)
         places = self.orders.shape[1]
         replies = _form_columns(answers, [situation_field(place) for place in range(places)], pl.String())
-        y = pl.concat([(reply == self.study.success).cast(pl.Float64) for reply in replies])
+        y = pl.concat([(reply == self.causal_study.success).cast(pl.Float64) for reply in replies])
         self._record(self.orders.T.ravel(), y, pl.concat([answers.status] * places))
 
     async def _ask_forecasters(self) -> None:
-        wording = design_wording(self.study, "aggregate")
-        fields: dict[str, Any] = {CONDITIONS: condition_lists(self.study)[self.items]}
+        wording = design_wording(self.causal_study, "aggregate")
+        fields: dict[str, Any] = {CONDITIONS: condition_lists(self.causal_study)[self.items]}
         answers = await self.ask(self.people, wording.question, given=wording.given, purpose="aggregate", **fields)
-        levels = len(self.study.treatment.values)
+        levels = len(self.causal_study.treatment.values)
         replies = _form_columns(answers, [condition_field(level) for level in range(levels)], pl.Float64())
         level_of_row = np.repeat(np.arange(levels), len(answers))
         self._record(level_of_row, pl.concat(replies) / 100.0, pl.concat([answers.status] * levels))
@@ -160,6 +158,31 @@ class CausalScenario(Scenario):
     def mean_answer(self) -> float:
         """The mean answer of the step: the share that counts, or the mean of a covariate."""
         return self.mean
+
+
+class CausalScenario(DesignScenario):
+    """People answer a question in one design of a causal study.
+
+    Example:
+        >>> from populace import simulate
+        >>> study = CausalStudy.read({
+        ...     "treatment": {"name": "price", "levels": [1, 2], "statement": "It costs {price} dollars."},
+        ...     "setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes"})
+        >>> run = simulate(CausalScenario(study=study, design="blind"), model="scripted:uniform", keep="nothing")
+        >>> run.history(RESPONSES).select("level", "y").rows()
+        [(0, 0.5), (1, 0.5)]
+    """
+
+    study: CausalStudy = Field(description="The declaration of the study: a YAML file.")
+
+    @classmethod
+    def title(cls) -> str:
+        """The name in run names."""
+        return "causal"
+
+    def declaration(self) -> CausalStudy:
+        """The study as it was given."""
+        return self.study
 
 
 def success_shares(answers: Answers, study: CausalStudy) -> pl.Series:

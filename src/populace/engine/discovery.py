@@ -28,6 +28,7 @@ SHIPPED = {
     "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
     "market": "populace.scenarios.market:Market",
     "shop": "populace.scenarios.shop:Shop",
+    "demand": "populace.scenarios.demand:Demand",
 }
 """The scenarios that ship, by name."""
 

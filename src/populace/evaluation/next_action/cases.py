@@ -34,7 +34,7 @@ class NextActionCases:
         >>> from populace.worlds.web.session_generator import generate_sessions
         >>> cases = NextActionCases.from_sessions(generate_sessions(10, seed=1))
         >>> cases.table["step"].min(), cases.table["deeds"][0]
-        (2, 'You typed "garden tools" into header.search.')
+        (2, 'You typed "backpacks" into header.search.')
     """
 
     table: pl.DataFrame

@@ -140,7 +140,5 @@ def action_columns(front: Storefront, rows: Ints, plan: Intentions, places: Ints
         page=texts[pl.Series(of_visitor)],
         action=kinds.when(searching).then(pl.lit("type_and_submit")).otherwise(pl.lit("click")),
         element=pl.when(searching).then(pl.lit(SEARCH)).otherwise("element"),
-        text=pl.when(searching).then(
-            queries[pl.Series(np.where(effects == PageEffect.SEARCH, about, -1) % len(queries))]
-        ),
+        text=pl.when(searching).then(queries[pl.Series(asked % len(queries))]),
     )
