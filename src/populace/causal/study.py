@@ -127,8 +127,9 @@ class Treatment(CausalPart):
         """What fills the field of the treatment at a level, for each row of a table of items."""
         value = self.values[level]
         if (self.scale or self.base) and isinstance(value, float):
-            unit = items[self.scale].cast(pl.Float64) if self.scale else 1.0
-            start = items[self.base].cast(pl.Float64) if self.base else 0.0
+            zeros = pl.Series(self.name, [0.0]).new_from_index(0, items.height)
+            unit = items[self.scale].cast(pl.Float64) if self.scale else zeros + 1.0
+            start = items[self.base].cast(pl.Float64) if self.base else zeros
             return (unit * value + start).round(10).alias(self.name)
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         return pl.Series(self.name, [whole]).new_from_index(0, items.height)
