@@ -30,7 +30,7 @@ def model_code(spec: str) -> list[trust.Code]:
         return [trust.module_code(spec, module)]
     if scheme in ("http", "https") and not _is_this_machine(spec):
         return [trust.server_code(spec)]
-    if spec.startswith("embedded:hf:"):
+    if spec.startswith("embedded:hf:") or (scheme.startswith(("embedded", "transformers")) and "+hf:" in spec):
         return [trust.download_code(spec)]
     return []
 
