@@ -1,25 +1,24 @@
-"""Experiments on a real Ray cluster of two and three nodes on this machine."""
+"""Experiments, models and minds on a real Ray cluster of two and three nodes on this machine."""
 
 from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from populace import Run
+from populace import Run, simulate
 from populace.base.errors import ClusterError, InterruptedRunError, UsageError
 from populace.broker import CallStore
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
-from populace.models import Request
 from support.audit import IN_FULL
-from support.models import varied
 from support.ray_cluster import RayCluster
 from support.scenarios import Shirts
 
+pytestmark = pytest.mark.xdist_group("ray")  # One cluster for all of them.
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 in_full = pytest.mark.skipif(not IN_FULL, reason="takes minutes: `make audit` runs it")
 
@@ -28,17 +27,11 @@ SHIRTS: dict[str, Any] = {
     "scenario": Shirts,
     "factors": {"wording": ["Yesterday {blue} wore blue.", "It rains, and {blue} wore blue."]},
     "parameters": {"people_count": 3, "days": 2},
-    "model": "scripted:experiments.test_on_ray:unhurried",
+    "model": "scripted:support.models:unhurried",
     "replicates": 8,
     "outcomes": ["share_blue", "answers(blue)"],
     "keep": "calls",
 }
-
-
-def unhurried(request: Request) -> Mapping[str, float] | str:
-    """An answer that takes a moment, so that there is something under way when a node is lost."""
-    time.sleep(0.02)
-    return varied(request)
 
 
 def shirts(**changes: Any) -> Experiment:
@@ -85,6 +78,28 @@ def test_a_node_is_killed_and_the_table_is_that_of_this_process_and_every_call_i
     assert len(calls[0]) == len(calls[1])
     for store in calls:
         store.close()
+
+
+@needs_ray
+def test_a_model_on_two_nodes_answers_like_the_model_here_and_one_copy_may_be_lost(
+    cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    cluster.add_node()
+    parameters: dict[str, Any] = {"people_count": 40, "groups": 40, "days": 2}
+    mortal = tmp_path / "mortal"
+    monkeypatch.setenv("POPULACE_TEST_DEATH", str(mortal))
+    here, there = (
+        simulate(Shirts(**parameters), model=model, seed=5, workspace=tmp_path / name)
+        for name, model in (
+            ("here", "scripted:support.models:mortal"),
+            ("there", "ray:scripted:support.models:mortal*2"),
+        )
+    )
+    assert mortal.exists()
+    assert there.answers().equals(here.answers())
+    assert there.usage().calls == here.usage().calls
+    assert list(there.manifest.models.values()) == list(here.manifest.models.values())
 
 
 @needs_ray
