@@ -235,6 +235,7 @@ class CausalStudy(CausalPart):
         profile: Who a persona is, as a template over their columns; by default all columns are listed.
         held: What the lot leaves as it is, in the words in which an unblinded prompt tells it.
         population: The population of people and covariates that the estimand is about, in words.
+        expected: What the answers should do as the treatment rises, if they respond to it at all.
         unit: The change of the treatment that the slope is given for.
         forecasts: How many independent forecasts each item gets in the aggregate design.
 
@@ -261,6 +262,7 @@ class CausalStudy(CausalPart):
     profile: str = ""
     held: str = "the rest of the situation, all that happened before, and the people who take part"
     population: str = ""
+    expected: Literal["falls", "rises", "either"] = "either"
     unit: float = Field(1.0, gt=0)
     forecasts: int = Field(20, ge=1, le=1000)
 
