@@ -18,7 +18,7 @@ from populace.runs.reader import RunReader
 from populace.surveys.asking import ItemAnswers, ItemInquiry, question_line
 from populace.surveys.conditions import condition_columns, condition_expression
 from populace.surveys.items import END, Item
-from populace.surveys.questionnaire import Block, Questionnaire
+from populace.surveys.questionnaire import RESERVED_IDS, Block, Questionnaire
 from populace.surveys.respondents import Respondents
 from populace.surveys.results import MARGINALS_NOTE, SurveyResults
 from populace.surveys.variables import PROFILE_TEXT, STATE
@@ -72,6 +72,12 @@ class SurveyScenario(Scenario):
                 for name in [*names, *condition_columns(block.show_if), *item.fields()]:
                     if name not in known:
                         raise UnknownNameError("column or item", name, known, f"Named by item {item.id!r}.")
+                reserved = next((name for name in item.fields() if name in RESERVED_IDS - {"id"}), None)
+                if reserved is not None:
+                    raise QuestionnaireError(
+                        f"the text of item {item.id!r} names the column {reserved!r}, which prompts use otherwise.",
+                        "Rename the column.",
+                    )
 
     def profile(self) -> str:
         """The questionnaire's own profile, or a list of what is known of the respondent."""
