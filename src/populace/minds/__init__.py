@@ -4,7 +4,7 @@ from populace.base.action_outcomes import ActionOutcome
 from populace.minds.action_kinds import ActionWorld, Actor, Acts, ActStatus, Among, BaseAction, Wait
 from populace.minds.actions import Actions
 from populace.minds.agenda import Action, Agenda
-from populace.minds.dialogue import Dialogue, next_in_turn
+from populace.minds.dialogue import AIM, Dialogue, next_in_turn
 from populace.minds.everyday_actions import Give, Move, Post, Speak, Use
 from populace.minds.forgetting import Capacity, Decay, ForgettingPolicy, Summaries, replace_with_summaries
 from populace.minds.importance import importance_question, rate_by_rule
@@ -29,6 +29,7 @@ from populace.minds.reflection import Reflection
 from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval_preset
 
 __all__ = [
+    "AIM",
     "KINDS",
     "RETRIEVALS",
     "ActStatus",

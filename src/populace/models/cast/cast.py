@@ -45,6 +45,8 @@ class Cast:
             return scene.pick(data("survey")["reasons"], "reason")
         if town.is_conversation(scene):
             return town.conversation_line(scene)
+        if town.is_aim(scene):
+            return town.aim(scene)
         if "and what is between you?" in scene.user:
             return town.relationship(scene)
         if community.is_community(scene):
