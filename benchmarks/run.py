@@ -21,6 +21,7 @@ NAMES = (
     "small_runs",
     "million",
     "distinct",
+    "demand",
     "served",
     "embedded",
     "growth",

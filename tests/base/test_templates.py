@@ -175,3 +175,21 @@ def test_rendering_equals_pythons_own_formatting(
     columns = {"a": [a for a, _ in rows], "b": [b for _, b in rows]}
     assert rendered(text, columns) == [text.format(a=a, b=b) for a, b in rows]
     assert rendered(text, a=rows[0][0], b=rows[0][1]) == [text.format(a=rows[0][0], b=rows[0][1])]
+
+
+def test_numbers_of_a_long_column_are_written_as_python_writes_them() -> None:
+    values = [0.0, -0.0, 1.25, 1e-7, 1e16, 3.0] * 20
+    for dtype in (pl.Float64, pl.Float32):
+        column = pl.Series(values, dtype=dtype)
+        for spec in ("", ".2f", "g"):
+            rendered = Template(f"{{x:{spec}}}" if spec else "{x}").render({}, {"x": column}, column.len())
+            assert rendered.to_list() == [format(value, spec) for value in column.to_list()]
+    whole = pl.Series([1234567, -5] * 50)
+    assert Template("{x:,}").render({}, {"x": whole}, 100).to_list() == ["1,234,567", "-5"] * 50
+
+
+def test_a_missing_number_in_a_long_column_is_an_error() -> None:
+    for missing in (None, float("nan")):
+        column = pl.Series([1.0] * 99 + [missing], strict=False)
+        with pytest.raises(TemplateError, match="the value for {x}"):
+            Template("{x:.1f}").render({}, {"x": column}, 100)

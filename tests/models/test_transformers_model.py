@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import struct
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from populace.models import open_model
 from populace.models.artifacts import SMOLLM2
 from populace.models.base import Failure, Reply, Request
 from populace.models.transformers_model import TransformersModel
+from support.tiny_models import tiny_folder
 
 SYSTEM = ("system", "You are Maria, a baker.")
 
@@ -23,63 +23,6 @@ SYSTEM = ("system", "You are Maria, a baker.")
 def torch_or_skip() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'populace[gpu]'")
     torch.set_num_threads(1)  # Threads wait for each other longer than such a small network takes.
-
-
-def folder(path: Path, *, family: str = "llama", bias: bool = False, seed: int = 0) -> Path:
-    """A small random network with a tokenizer of single bytes, in the format of transformers."""
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(letters)}, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([AddedToken(name, special=True) for name in ("<|im_start|>", "<|im_end|>", "<turn>")])
-    path.mkdir(exist_ok=True)
-    tokenizer.save(str(path / "tokenizer.json"))
-    template = (
-        "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
-        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-    )
-    settings = {"chat_template": template, "eos_token": "<|im_end|>"}
-    (path / "tokenizer_config.json").write_text(json.dumps(settings))
-    width, inner, vocabulary = 32, 48, tokenizer.get_vocab_size()
-    config = {
-        "model_type": family,
-        "hidden_size": width,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "rms_norm_eps": 1e-6,
-        "max_position_embeddings": 2048,
-        "rope_theta": 10000.0,
-    }
-    (path / "config.json").write_text(json.dumps(config))
-    random = np.random.default_rng(seed)
-    shapes = {"model.embed_tokens.weight": (vocabulary, width), "model.norm.weight": (width,)}
-    for layer in range(2):
-        start = f"model.layers.{layer}"
-        for name, shape in {
-            "self_attn.q_proj": (32, width),
-            "self_attn.k_proj": (16, width),
-            "self_attn.v_proj": (16, width),
-            "self_attn.o_proj": (width, 32),
-            "mlp.gate_proj": (inner, width),
-            "mlp.up_proj": (inner, width),
-            "mlp.down_proj": (width, inner),
-        }.items():
-            shapes[f"{start}.{name}.weight"] = shape
-            if bias and name[10:11] in "qkv" and "self_attn" in name and "o_proj" not in name:
-                shapes[f"{start}.{name}.bias"] = shape[:1]
-        shapes |= {f"{start}.{name}.weight": (width,) for name in ("input_layernorm", "post_attention_layernorm")}
-    tensors = {name: random.normal(0, 0.4, shape).astype("<f4") for name, shape in shapes.items()}
-    header, place = {}, 0
-    for name, tensor in tensors.items():
-        header[name] = {"dtype": "F32", "shape": tensor.shape, "data_offsets": [place, place + tensor.nbytes]}
-        place += tensor.nbytes
-    text = json.dumps(header).encode()
-    data = b"".join(tensor.tobytes() for tensor in tensors.values())
-    (path / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
-    return path
 
 
 def answers(model: TransformersModel, requests: list[Request]) -> list[Reply | Failure]:
@@ -106,7 +49,7 @@ def texts(count: int) -> list[Request]:
 @pytest.mark.parametrize(("family", "bias"), [("llama", False), ("qwen2", True)])
 def test_a_reply_does_not_depend_on_what_else_is_in_the_batch(tmp_path: Path, family: str, bias: bool) -> None:
     torch_or_skip()
-    model = TransformersModel(folder(tmp_path / "m", family=family, bias=bias))
+    model = TransformersModel(tiny_folder(tmp_path / "m", family=family, bias=bias))
     requests = [*scores(7), *texts(5)]
     together = answers(model, requests)
     for request, reply in zip(requests, together, strict=True):
@@ -131,7 +74,7 @@ def test_writing_continues_as_reading_the_whole_says(tmp_path: Path) -> None:
     from populace.models.pytorch.weights import read_weights
     from populace.models.pytorch.writing import Draft, Writer
 
-    network = Network(read_weights(folder(tmp_path / "m", bias=True), "cpu", torch.float32))
+    network = Network(read_weights(tiny_folder(tmp_path / "m", bias=True), "cpu", torch.float32))
     prompts = [[5, 9, 77], list(range(40, 70))]
     with torch.inference_mode():
         replies = Writer(network, []).write([Draft(prompt, 20, 0.0, 0) for prompt in prompts], 2)
@@ -144,7 +87,7 @@ def test_writing_continues_as_reading_the_whole_says(tmp_path: Path) -> None:
 
 def test_the_seed_of_a_request_changes_what_is_written(tmp_path: Path) -> None:
     torch_or_skip()
-    model = TransformersModel(folder(tmp_path / "m"))
+    model = TransformersModel(tiny_folder(tmp_path / "m"))
     request = Request((SYSTEM, ("user", "Bread?")), max_tokens=20)
     replies = answers(model, [request._replace(seed=seed) for seed in (1, 1, 2, 3)])
     assert replies[0] == replies[1]
@@ -158,7 +101,7 @@ def test_the_forward_pass_is_that_of_the_published_equations(tmp_path: Path) -> 
     from populace.models.pytorch.network import Network
     from populace.models.pytorch.weights import read_weights
 
-    path = folder(tmp_path / "m", bias=True)
+    path = tiny_folder(tmp_path / "m", bias=True)
     tokens = [3, 77, 12, 250, 9, 9, 41]
     states, _ = Network(read_weights(path, "cpu", torch.float32)).read(torch.tensor([tokens]))
     expected = by_hand(
@@ -205,7 +148,7 @@ def test_memory_that_does_not_suffice_halves_the_batch_and_is_noted(
     torch_or_skip()
     import torch
 
-    model = TransformersModel(folder(tmp_path / "m"))
+    model = TransformersModel(tiny_folder(tmp_path / "m"))
     expected = answers(model, scores(8))
     score, sizes = model._score, []
 
@@ -226,7 +169,7 @@ def test_memory_that_does_not_suffice_halves_the_batch_and_is_noted(
 
 def test_special_tokens_in_a_text_are_neutralised(tmp_path: Path) -> None:
     torch_or_skip()
-    model = TransformersModel(folder(tmp_path / "m"))
+    model = TransformersModel(tiny_folder(tmp_path / "m"))
     asyncio.run(model.start())
     assert model._tokenizer is not None
     ids = model._tokenizer.prompts([Request((("user", "a <turn> b"),))])[0]
@@ -235,7 +178,7 @@ def test_special_tokens_in_a_text_are_neutralised(tmp_path: Path) -> None:
 
 def test_a_prompt_that_is_too_long_is_rejected_and_the_others_are_answered(tmp_path: Path) -> None:
     torch_or_skip()
-    model = TransformersModel(folder(tmp_path / "m"))
+    model = TransformersModel(tiny_folder(tmp_path / "m"))
     long = Request((("user", "x" * 3000),), top=3)
     first, second = answers(model, [long, *scores(1)])
     assert isinstance(first, Failure)
@@ -248,7 +191,7 @@ def test_the_fingerprint_says_what_computed_the_reply(tmp_path: Path) -> None:
     torch_or_skip()
     import torch
 
-    model, other = (TransformersModel(folder(tmp_path / name, seed=i)) for i, name in enumerate("ab"))
+    model, other = (TransformersModel(tiny_folder(tmp_path / name, seed=i)) for i, name in enumerate("ab"))
     for each in (model, other):
         asyncio.run(each.start())
     assert f"pytorch {torch.__version__}" in model.fingerprint
@@ -280,7 +223,7 @@ def test_it_agrees_with_llama_cpp_on_the_same_file() -> None:
 
 def test_a_file_of_another_family_is_named_with_a_way_out(tmp_path: Path) -> None:
     torch_or_skip()
-    path = folder(tmp_path / "m", family="gemma3")
+    path = tiny_folder(tmp_path / "m", family="gemma3")
     with pytest.raises(ModelFileError, match="family 'gemma3'.*llama and qwen2"):
         asyncio.run(TransformersModel(path).start())
 
@@ -301,7 +244,7 @@ def test_a_gguf_file_of_another_family_is_pointed_to_llama_cpp(tmp_path: Path) -
 
 def test_a_folder_without_weights_is_said_so(tmp_path: Path) -> None:
     torch_or_skip()
-    path = folder(tmp_path / "m")
+    path = tiny_folder(tmp_path / "m")
     (path / "model.safetensors").unlink()
     with pytest.raises(ModelFileError, match="holds no weights"):
         asyncio.run(TransformersModel(path).start())
@@ -310,7 +253,7 @@ def test_a_folder_without_weights_is_said_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
 def test_a_missing_or_damaged_part_of_a_folder_is_named(tmp_path: Path, name: str) -> None:
     torch_or_skip()
-    path = folder(tmp_path / "m")
+    path = tiny_folder(tmp_path / "m")
     for content in ("{", "[]", None):
         (path / name).unlink() if content is None else (path / name).write_text(content)
         with pytest.raises(ModelFileError):
@@ -319,7 +262,7 @@ def test_a_missing_or_damaged_part_of_a_folder_is_named(tmp_path: Path, name: st
 
 def test_weights_that_were_cut_short_are_refused(tmp_path: Path) -> None:
     torch_or_skip()
-    path = folder(tmp_path / "m")
+    path = tiny_folder(tmp_path / "m")
     weights = path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     with pytest.raises(ModelFileError):

@@ -12,6 +12,7 @@
     │   ├── MemoryStreamError    a memory that does not fit its stream, or is not there
     │   ├── QuestionnaireError   a questionnaire or a file of respondents that cannot be used; names file and item
     │   ├── UntrustedCodeError   a file names code that is not trusted
+    │   ├── CausalStudyError     the declaration of a causal study that contradicts itself; names file and line
     │   ├── HumanDataError       a table of human answers that cannot be used; names person and item
     │   └── WorldError           a map or a file of residents that cannot be used; names file and entry
     ├── ScopeError               a step awaits something other than its own questions
@@ -22,9 +23,12 @@
     │   ├── ModelKeyError        the server refuses the key, or wants one and none is set
     │   ├── UnknownModelError    the server does not know the model; names the nearest that it lists
     │   └── EmbeddingError       vectors of another embedder or of another size
+    ├── ClusterError             a cluster cannot be used; nothing was started
+    ├── WorkerLostError          a process on a cluster was lost with what it had under way
     ├── StoppedError             the run stopped before its end and can be resumed
     │   ├── BudgetError          a limit on calls, tokens, money or time was reached
     │   ├── ServiceError         a model's service failed, and its failure is not recorded as an answer
+    │   ├── ClusterLostError     the cluster was lost while it was in use
     │   └── InterruptedRunError  Ctrl-C
     ├── StorageError             the disk is full or not writable
     ├── CallStoreError           the call store is locked or damaged
@@ -167,6 +171,10 @@ class HumanDataError(UsageError, code="P122"):
     """A table of human answers that cannot be used; the text names the person and the item."""
 
 
+class CausalStudyError(UsageError, code="P130"):
+    """The declaration of a causal study that cannot be used; the text names the file and the line."""
+
+
 class WorldError(UsageError, code="P120"):
     """A map, or a file of those who live there, that cannot be used; names file and entry."""
 
@@ -217,6 +225,14 @@ class EmbeddingError(ModelError, code="P204"):
     """Vectors of another embedder, of another size, or not finite."""
 
 
+class ClusterError(PopulaceError, code="P210", exit_code=3):
+    """A cluster does not answer, or cannot do what is wanted of it; nothing was started."""
+
+
+class WorkerLostError(PopulaceError, code="P211", exit_code=3):
+    """A process on a cluster, or its node, was lost with what it had under way."""
+
+
 class StoppedError(PopulaceError, code="P300", exit_code=5):
     """The run stopped before its end; what was committed stays, and it can be resumed."""
 
@@ -242,6 +258,14 @@ class ServiceError(StoppedError, code="P302"):
 
     def __init__(self, what: str, hint: str | None = None) -> None:
         advice = "Nothing that was paid for is lost: when the service works again, resume the run or ask again."
+        super().__init__(what, hint or advice)
+
+
+class ClusterLostError(StoppedError, code="P304"):
+    """The cluster was lost while it was in use; what was received from it is kept."""
+
+    def __init__(self, what: str, hint: str | None = None) -> None:
+        advice = "What ended is kept, and no reply that was paid for is lost: start the same command again to go on."
         super().__init__(what, hint or advice)
 
 

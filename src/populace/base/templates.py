@@ -10,6 +10,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from populace.base.errors import TemplateError, nearest
@@ -96,7 +97,19 @@ def _format_column(name: str, column: pl.Series, spec: str) -> pl.Series | list[
             if column.null_count():
                 _format(name, None, spec)
             return column.cast(pl.String)
+    if column.len() > FEW and (column.dtype.is_float() or column.dtype.is_integer()) and not column.null_count():
+        return _format_numbers(name, column, spec)
     return [_format(name, value, spec) for value in column.to_list()]
+
+
+def _format_numbers(name: str, column: pl.Series, spec: str) -> pl.Series:
+    """Numbers as text, each distinct one formatted once: many people share a price or an income."""
+    values = column.to_numpy()
+    # Compared by their bits, 0.0 and -0.0 stay apart, which are written differently.
+    bits = values.view(f"i{values.itemsize}") if values.dtype.kind == "f" else values
+    _, first, places = np.unique(bits, return_index=True, return_inverse=True)
+    texts = [_format(name, value, spec) for value in column.gather(first).to_list()]
+    return pl.Series(texts, dtype=pl.String).gather(places)
 
 
 def _to_list(piece: pl.Series | list[str]) -> list[str]:

@@ -38,6 +38,12 @@ _FEW_ARMS = 12
 @click.option("--runs", "runs_of", metavar="NAME", help="List the runs of an experiment of the workspace.")
 @click.option("--export", "exported", metavar="NAME", help="Write tables and scripts of an experiment for others.")
 @option("--workers", type=COUNT, help="Processes.  [default: 2, and 1 for a model that this machine runs itself]")
+@click.option(
+    "--on",
+    metavar="CLUSTER",
+    help="Run on a Ray cluster: `ray` starts one on this machine; ray://HOST:PORT, or HOST:PORT from one of its nodes, "
+    "reaches one that runs.  [default: processes of this machine]",
+)
 @option("--model", metavar="MODEL", help=f"{MODEL_SUMMARY}.  [default: the file's]")
 @option("--replicates", type=COUNT, help="Another number of replicates than the file's.")
 @option(
@@ -54,6 +60,7 @@ def experiment_command(
     file: str | None,
     listing: bool,
     workers: int | None,
+    on: str | None,
     model: str | None,
     replicates: int | None,
     keep: Keep | None,
@@ -87,7 +94,7 @@ def experiment_command(
     if changes:
         experiment = Experiment(**(experiment.data() | changes))
     arms = experiment.arms()
-    design = _design(experiment, arms, place, workers)
+    design = _design(experiment, arms, place, workers, on)
     if not as_json():
         _show_design(experiment, arms, design)
     if dry_run:
@@ -99,10 +106,10 @@ def experiment_command(
         out.print_line("  ", dim("plan"), f"  {frozen.hash}, frozen {frozen.when}")
         return 0
     fetch_missing_models(*(arm.model for arm in arms if arm.decider == "model"))
-    again = command_line("experiment", file, *(["--model", model] if model else []))
+    again = command_line("experiment", file, *(["--model", model] if model else []), *(["--on", on] if on else []))
     try:
         results = experiment.run(
-            workspace=place.folder, workers=workers, retry=retry, check=check, observer=ExperimentDisplay()
+            workspace=place.folder, workers=workers, retry=retry, check=check, observer=ExperimentDisplay(), on=on
         )
     except InterruptedRunError as stop:
         stop.hint = f"Runs that ended are kept. Continue with: {again}"
@@ -157,6 +164,11 @@ class ExperimentDisplay(ExperimentObserver):
         if err.is_terminal and done < total:
             self._bar = new_bar("runs", total=total, completed=done)
             self._bar.start()
+
+    def on_cluster(self, nodes: int, workers: int, dashboard: str) -> None:
+        """Say where the runs go."""
+        where = f"dashboard {dashboard}" if dashboard else "no dashboard: it comes with pip install 'ray[default]'"
+        err.print_line(f"on Ray: {plural(nodes, 'node')}, {plural(workers, 'worker')} · {where}")
 
     def on_progress(self, rows: Sequence[dict[str, Any]], total: int) -> None:
         """Show runs that ended."""
@@ -295,7 +307,9 @@ def _missing_text(results: Results, name: str) -> str:
     return text
 
 
-def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None) -> dict[str, Any]:
+def _design(
+    experiment: Experiment, arms: list[Arm], place: Workspace, workers: int | None, on: str | None
+) -> dict[str, Any]:
     known = ExperimentFolder.find_existing(experiment, place)
     done = len(known.rows()) if known else 0
     spending: dict[str, Any] = {"calls": None, "cost": None}
@@ -311,7 +325,8 @@ def _design(experiment: Experiment, arms: list[Arm], place: Workspace, workers: 
         "runs": len(arms) * experiment.replicates,
         "done": done,
         "keep": default_keep(experiment, arms),
-        "workers": workers or default_workers(experiment, arms),
+        "workers": workers or (None if on else default_workers(experiment, arms)),
+        **({"on": on} if on else {}),
         **spending,
     }
 

@@ -27,10 +27,15 @@ SHIPPED = {
     "axelrod": "populace.scenarios.axelrod:Axelrod",
     "axelrod-lattice": "populace.scenarios.axelrod:AxelrodLattice",
     "market": "populace.scenarios.market:Market",
+    "shop": "populace.scenarios.shop:Shop",
+    "demand": "populace.scenarios.demand:Demand",
 }
 """The scenarios that ship, by name."""
 
-WITH_COMMANDS = {"survey": "populace.surveys.scenario:SurveyScenario"}
+WITH_COMMANDS = {
+    "survey": "populace.surveys.scenario:SurveyScenario",
+    "causal": "populace.causal.scenario:CausalScenario",
+}
 """Scenarios that a command of their own starts, so that they are found by name but not listed."""
 
 GROUP = "populace.scenarios"

@@ -21,6 +21,13 @@ _EXPERIMENTS = "experiments"
 _TAGS = "tags.json"
 _REMOVED = ".removed"
 
+_REMOTE_STORES: dict[Path, CallStore] = {}
+
+
+def use_store(file: Path, store: CallStore) -> None:
+    """Use a store of another machine wherever this process would open a file."""
+    _REMOTE_STORES[file.resolve()] = store
+
 
 class Workspace:
     """A folder of runs.
@@ -71,7 +78,8 @@ class Workspace:
     def store(self) -> CallStore:
         """The call store, opened. From now on modules of the user are found in the folder too."""
         add_folder(self.folder)
-        return CallStore(self.calls_file)
+        remote = _REMOTE_STORES.get(self.calls_file.resolve())
+        return CallStore(self.calls_file) if remote is None else remote
 
     def names(self) -> list[str]:
         """The names of all runs, readable or not."""

@@ -1,10 +1,15 @@
 """How like people: human answers, predictions in their place, and scores with floor, ceiling and intervals."""
 
+from populace.evaluation.arms import Arm, personas
+from populace.evaluation.curve_distances import CurveDistance, curve_distances
 from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks
 from populace.evaluation.fidelity_report import FidelityReport
 from populace.evaluation.floors import cross_fitted_floor, fit_floor
 from populace.evaluation.human_answers import EvaluationItem, HumanAnswers
+from populace.evaluation.human_curves import HumanCurve
 from populace.evaluation.human_decisions import DecisionSplit, HumanDecisions
+from populace.evaluation.panel_study import PanelStudy
+from populace.evaluation.panels import PanelItems, read_panel
 from populace.evaluation.predictions import Predictions
 from populace.evaluation.resampling import cluster_estimate
 from populace.evaluation.scores import (
@@ -15,23 +20,36 @@ from populace.evaluation.scores import (
     population_distances,
     score_cells,
 )
+from populace.evaluation.sensitivity import GroupFlip, GroupSensitivity, PeopleGroup, group_sensitivity
 
 __all__ = [
+    "Arm",
     "Cells",
+    "CurveDistance",
     "DecisionSplit",
     "DecisionTask",
     "EvaluationItem",
     "Fidelity",
     "FidelityReport",
+    "GroupFlip",
+    "GroupSensitivity",
     "HumanAnswers",
+    "HumanCurve",
     "HumanDecisions",
+    "PanelItems",
+    "PanelStudy",
+    "PeopleGroup",
     "Predictions",
     "calibration",
     "cluster_estimate",
     "cross_fitted_floor",
+    "curve_distances",
     "fidelity",
     "fit_floor",
+    "group_sensitivity",
+    "personas",
     "population_distances",
     "read_decision_tasks",
+    "read_panel",
     "score_cells",
 ]

@@ -113,6 +113,12 @@ class FidelityReport:
             },
         }
 
+    def table(self) -> pl.DataFrame:
+        """A row for each arm and floor, with the figures that matter most."""
+        figures = ("accuracy", "majority", "retest", "normalised", "gap_closed")
+        columns = {figure: [_text(getattr(result, figure)) for result in self.results] for figure in figures}
+        return pl.DataFrame({"arm": [result.name for result in self.results], **columns})
+
     def document(self) -> ReportDocument:
         """The report as a page and as Markdown."""
         lead: tuple[Block, ...] = (

@@ -41,6 +41,7 @@ def fit_floor(
     *,
     profile: Sequence[str] | None = None,
     context: Sequence[str] = (),
+    targets: Sequence[str] | None = None,
     seed: int = 0,
 ) -> Predictions:
     """Predict the answers of people by a simple model that was fitted on others.
@@ -51,6 +52,7 @@ def fit_floor(
         others: The people on whom it is fitted; nobody may be in both.
         profile: The columns of the profiles that it knows; all by default.
         context: The items whose answers it knows; the answer that is predicted is never among what it knows.
+        targets: The items that it predicts; all by default.
         seed: The seed of folds and trees.
 
     Raises:
@@ -69,22 +71,23 @@ def fit_floor(
         raise HumanDataError(f"person {min(shared)!r} is predicted and fitted on.", "Split by person.")
     if human.items != others.items:
         raise HumanDataError("the people and the others answer different items.")
+    predicted = [item.id for item in human.items] if targets is None else list(targets)
     if kind == "majority":
-        return Predictions.majority(others, len(human.people))
+        return Predictions.majority(others.select(predicted), len(human.people))
     if kind not in _FITS:
         raise UnknownNameError("floor", kind, ["majority", *_FITS])
     columns = _profile_columns(human, others, profile)
     known = {item.id: place for place, item in enumerate(human.items)}
-    for name in context:
+    for name in (*context, *predicted):
         if name not in known:
-            raise UnknownNameError("item", name, known, "Named as context.")
+            raise UnknownNameError("item", name, known, "Named as context." if name in context else "")
     answers = {known[name]: _answer_columns(human, others, known[name]) for name in context}
     distributions = []
-    for place in range(len(human.items)):
+    for place in [known[name] for name in predicted]:
         parts = [columns, *(each for other, each in answers.items() if other != place)]
         fitted_on, predicted_from = (np.hstack([part[side] for part in parts]) for side in (0, 1))
         distributions.append(_distributions(_FITS[kind], others, place, fitted_on, predicted_from, seed))
-    return Predictions(kind, human.items, tuple(distributions))
+    return Predictions(kind, human.select(predicted).items, tuple(distributions))
 
 
 def cross_fitted_floor(

@@ -6,7 +6,7 @@ answer at another time, where there is one. A second table describes the items.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import HumanDataError
+from populace.base.errors import HumanDataError, UnknownNameError
 
 Matrix = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -33,6 +33,7 @@ class EvaluationItem:
         options: The possible answers, in their order.
         ordered: Whether the order of the options means more or less of something.
         topic: What it is about, for splits by topic.
+        title: A few words for it, where an answer to it is reported; the question by default.
 
     Example:
         >>> EvaluationItem("trust", "Can most people be trusted?", ("yes", "no")).options
@@ -44,6 +45,7 @@ class EvaluationItem:
     options: tuple[str, ...]
     ordered: bool = False
     topic: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,11 @@ class HumanAnswers:
         now = waves.filter(pl.col("wave") == str(first)).select(*keys, "answer")
         later = waves.filter(pl.col("wave") == str(second)).select(*keys, pl.col("answer").alias("retest"))
         pairs = now.join(later, on=keys, how="left", maintain_order="left")
+        if pairs.filter(pl.col("answer").is_not_null() & pl.col("retest").is_not_null()).is_empty():
+            raise HumanDataError(
+                f"nobody answered an item both in wave {first!r} and in wave {second!r}.",
+                "A ceiling needs people who were asked twice; name other waves.",
+            )
         return cls.from_table(pairs, items, profiles=profiles, source=source, licence=licence)
 
     @classmethod
@@ -170,6 +177,35 @@ class HumanAnswers:
         return HumanAnswers(
             people, self.items, self.answers[rows], self.retest[rows], profiles, self.source, self.licence
         )
+
+    def select(self, items: Iterable[str]) -> HumanAnswers:
+        """The answers to some of the items, by id, in the order of the ids."""
+        places = {item.id: place for place, item in enumerate(self.items)}
+        chosen = []
+        for name in items:
+            if name not in places:
+                raise UnknownNameError("item", name, places)
+            chosen.append(places[name])
+        columns = [self.items[place] for place in chosen]
+        return HumanAnswers(
+            self.people, tuple(columns), self.answers[:, chosen], self.retest[:, chosen], self.profiles, self.source,
+            self.licence,
+        )  # fmt: skip
+
+    def hold_out(self, people: Iterable[str]) -> tuple[HumanAnswers, HumanAnswers]:
+        """The others, to fit floors and models on, and the named people, who are held out for the test.
+
+        Raises:
+            UnknownNameError: If somebody named is not there.
+            HumanDataError: If nobody is named, or nobody would be left.
+        """
+        names = set(people)
+        for name in sorted(names - set(self.people))[:1]:
+            raise UnknownNameError("person", name, self.people)
+        held_out = np.array([person in names for person in self.people], np.bool_)
+        if not held_out.any() or held_out.all():
+            raise HumanDataError("both the held-out people and the others need somebody.")
+        return self.take(np.flatnonzero(~held_out)), self.take(np.flatnonzero(held_out))
 
     def split(self, test_share: float = 0.1, *, seed: int = 0) -> tuple[HumanAnswers, HumanAnswers]:
         """Other people, to fit floors and models on, and the people who are held out for the test."""

@@ -76,6 +76,23 @@ class Predictions:
             distributions.append(rows)
         return cls(name, human.items, tuple(distributions))
 
+    def table(self, people: Sequence[str]) -> pl.DataFrame:
+        """A row for each person and item that has a prediction, in the form that `from_table` takes."""
+        tables = []
+        for item, rows in zip(self.items, self.distributions, strict=True):
+            known = np.flatnonzero(~np.isnan(rows).any(1))
+            tables.append(
+                pl.DataFrame(
+                    {
+                        "person": [people[row] for row in known.tolist()],
+                        "item": [item.id] * len(known),
+                        "probabilities": rows[known].tolist(),
+                    },
+                    schema={"person": pl.String, "item": pl.String, "probabilities": pl.List(pl.Float64)},
+                )
+            )
+        return pl.concat(tables)
+
     @classmethod
     def read(cls, path: str | Path, human: HumanAnswers) -> Predictions:
         """Predictions from a CSV or Parquet file; its name without the ending is that of the agent.

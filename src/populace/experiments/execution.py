@@ -45,6 +45,9 @@ class ExperimentObserver:
     def on_start(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
         """Runs begin; `done` of them had ended before."""
 
+    def on_cluster(self, nodes: int, workers: int, dashboard: str) -> None:
+        """Runs go to a cluster with so many nodes; `dashboard` is the address of its dashboard, or empty."""
+
     def on_progress(self, rows: Sequence[RunRow], total: int) -> None:
         """Some runs ended; `total` may be higher than before if a stop by precision asks for more."""
 
@@ -60,9 +63,13 @@ def default_keep(experiment: ExperimentPlan, arms: Sequence[Arm]) -> Keep:
 
 def default_workers(experiment: ExperimentPlan, arms: Sequence[Arm]) -> int:
     """The default number of processes: one if a model uses all processors, else at most two."""
-    fills = any(arm.decider == "model" and model_traits(arm.model).fills_machine for arm in arms)
     typed_at_a_prompt = experiment.scenario.startswith("__main__:")
-    return 1 if fills or typed_at_a_prompt else min(2, os.cpu_count() or 1)
+    return 1 if fills_machine(arms) or typed_at_a_prompt else min(2, os.cpu_count() or 1)
+
+
+def fills_machine(arms: Sequence[Arm]) -> bool:
+    """Whether a model of these arms uses all processors of a machine."""
+    return any(arm.decider == "model" and model_traits(arm.model).fills_machine for arm in arms)
 
 
 def widest_interval(effects: pl.DataFrame) -> float:

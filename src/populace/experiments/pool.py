@@ -1,18 +1,18 @@
-"""The pool of worker processes that execute the runs of an experiment."""
+"""The runs of an experiment, given out in batches to workers, within the budget."""
 
-import multiprocessing
-import os
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
+from typing import Any
 
-from populace.base.errors import UsageError
+from populace.base.errors import ClusterLostError, UsageError, WorkerLostError
 from populace.experiments.budget import ExperimentBudget, Lease
+from populace.experiments.executor import Executor
 from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
 from populace.experiments.plan import Keep
-from populace.experiments.worker import BatchResult, RunJob, Worker, failure_fields, run_in_worker, start_worker
+from populace.experiments.processes import LocalProcesses
+from populace.experiments.worker import BatchResult, EarlyStop, RunJob, Worker, failure_fields
 
 _SECONDS_A_BATCH = 0.5
 _MAX_IN_A_BATCH = 32
@@ -20,76 +20,91 @@ _AHEAD = 2
 
 
 class WorkerPool:
-    """Runs jobs in several processes; with one worker, in this one.
+    """Gives out jobs to an executor; without one, they are run in this process.
 
-    Batches grow until they take half a second, so that the overhead of passing them is small. A job whose process dies
-    is tried once more alone; if that process dies too, its runs count as failed.
+    Batches grow until they take half a second, so that the overhead of passing them is small. A job whose worker is
+    lost is tried once more by itself; if that worker is lost too, its runs count as failed.
 
     Args:
         folder: The experiment's folder.
         workspace: Where the call store is.
         keep: What is kept of a run.
-        workers: How many processes.
+        executor: Executes batches; None to run everything in this process.
     """
 
-    def __init__(self, folder: ExperimentFolder, workspace: Path, keep: Keep, workers: int) -> None:
-        if workers < 1:
-            raise UsageError(f"workers is {workers}; at least one is needed.")
+    def __init__(self, folder: ExperimentFolder, workspace: Path, keep: Keep, executor: Executor | None) -> None:
         self._folder, self._workspace, self.keep = folder, workspace, keep
-        self.workers = workers
-        self._pool: ProcessPoolExecutor | None = None
+        self._executor = executor
+        self._used = False
+        self._halted = False
         self._worker: Worker | None = None
         self._rows: RowWriter | None = None
         self._seconds: float | None = None
-        self._context = multiprocessing.get_context("spawn")
-        self._stop = self._context.Event()
+
+    @classmethod
+    def of_processes(cls, folder: ExperimentFolder, workspace: Path, keep: Keep, workers: int) -> "WorkerPool":
+        """A pool of so many processes of this machine; a single one is this process."""
+        if workers < 1:
+            raise UsageError(f"workers is {workers}; at least one is needed.")
+        executor = None if workers == 1 else LocalProcesses(folder.path, workspace, keep, workers)
+        return cls(folder, workspace, keep, executor)
 
     def run(self, jobs: Sequence[RunJob], budget: ExperimentBudget) -> Iterator[BatchResult]:
         """Run jobs while the budget lasts; yields batches of results as they end."""
-        if self.workers == 1 or (len(jobs) == 1 and self._pool is None):
-            self._worker = self._worker or Worker(self._folder.path, self._workspace, self.keep, self._stop.is_set)
-            for job in jobs:
-                lease = budget.lease(job.keys, (), alone=True)
-                if lease is None:
-                    return
-                yield self._worker.run([job], lease.limits)
+        executor = self._executor
+        if executor is None or (len(jobs) == 1 and isinstance(executor, LocalProcesses) and not self._used):
+            yield from self._run_here(jobs, budget)
             return
+        self._used = True
         lost_jobs: list[RunJob] = []
-        yield from self._run_in_pool(jobs, budget, lost_jobs)
-        for job in lost_jobs:
-            yield self._retry_job(job, budget)
+        try:
+            yield from self._run_elsewhere(executor, jobs, budget, lost_jobs)
+            for job in lost_jobs:
+                yield self._retry_job(executor, job, budget)
+        except ClusterLostError as error:
+            yield BatchResult([], EarlyStop("service", error.what.rstrip(".")))
 
     def halt(self) -> None:
         """Let the runs under way end at their next step."""
-        self._stop.set()
+        self._halted = True
+        if self._executor is not None:
+            self._executor.halt()
 
     def close(self) -> None:
-        """End the processes."""
-        for resource in (self._worker, self._rows):
+        """End the workers."""
+        for resource in (self._worker, self._rows, self._executor):
             if resource is not None:
                 resource.close()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _run_in_pool(
-        self, jobs: Sequence[RunJob], budget: ExperimentBudget, lost_jobs: list[RunJob]
+    def _run_here(self, jobs: Sequence[RunJob], budget: ExperimentBudget) -> Iterator[BatchResult]:
+        stopped: Callable[[], bool] = lambda: self._halted  # noqa: E731
+        self._worker = self._worker or Worker(self._folder.path, self._workspace, self.keep, stopped)
+        for job in jobs:
+            lease = budget.lease(job.keys, (), alone=True)
+            if lease is None:
+                return
+            yield self._worker.run([job], lease.limits)
+
+    def _run_elsewhere(
+        self, executor: Executor, jobs: Sequence[RunJob], budget: ExperimentBudget, lost_jobs: list[RunJob]
     ) -> Iterator[BatchResult]:
         waiting = deque(jobs)
-        under_way: dict[Future[BatchResult], tuple[list[RunJob], Lease]] = {}
-        pool = self._open_pool()
-        # With a limit, jobs are given out one by one, each with its part of the budget.
-        ahead = self.workers if budget.limited else _AHEAD * self.workers
+        under_way: dict[Future[Any], tuple[list[RunJob], Lease]] = {}
+        # Jobs that were under way on a worker when it was lost: each goes on by itself.
+        suspects: set[tuple[int, tuple[int, ...]]] = set()
         while True:
+            # With a limit, jobs are given out one by one, each with its part of the budget.
+            ahead = executor.workers if budget.limited else _AHEAD * executor.workers
             while waiting and len(under_way) < ahead:
-                batch = [waiting.popleft() for _ in range(min(self._batch_size(budget), len(waiting)))]
+                batch = self._next_batch(waiting, suspects, budget)
                 keys = [key for job in batch for key in job.keys]
                 lease = budget.lease(keys, [lease for _, lease in under_way.values()], alone=batch[0].again)
                 if lease is None:
                     waiting.extendleft(reversed(batch))
                     break
                 try:
-                    under_way[self._submit(pool, batch, lease)] = batch, lease
-                except BrokenProcessPool:
+                    under_way[executor.submit(batch, lease)] = batch, lease
+                except WorkerLostError:
                     lost_jobs += batch
                     break
             if not under_way:
@@ -98,11 +113,15 @@ class WorkerPool:
             for future in ended:
                 batch, lease = under_way.pop(future)
                 try:
-                    result = future.result()
-                except BrokenProcessPool:
-                    result, remaining = self._rows_of_dead_worker(batch)
-                    lost_jobs += remaining
-                    pool = self._open_pool(restart=not under_way)
+                    result = executor.result(future)
+                except WorkerLostError:
+                    result, remaining = self._rows_of_lost_worker(batch)
+                    again = [] if executor.shares_fate else [job for job in remaining if _name(job) not in suspects]
+                    suspects |= {_name(job) for job in again}
+                    waiting.extend(again)
+                    lost_jobs += [job for job in remaining if job not in again]
+                    if not (executor.shares_fate and under_way):
+                        executor.restore()
                 if result.stop is not None and result.stop.kind == "budget" and not lease.whole:
                     # Its part of the budget was too small: it goes on alone, with all that is left.
                     waiting.extendleft(reversed(_remaining(batch, result.rows)))
@@ -111,16 +130,27 @@ class WorkerPool:
                     self._seconds = sum(row["seconds"] for row in result.rows) / len(result.rows)
                 yield result
 
-    def _retry_job(self, job: RunJob, budget: ExperimentBudget) -> BatchResult:
-        """Run a job again whose process died, alone."""
+    def _next_batch(
+        self, waiting: deque[RunJob], suspects: set[tuple[int, tuple[int, ...]]], budget: ExperimentBudget
+    ) -> list[RunJob]:
+        batch = [waiting.popleft()]
+        if _name(batch[0]) not in suspects:
+            for _ in range(self._batch_size(budget) - 1):
+                if not waiting or _name(waiting[0]) in suspects:
+                    break
+                batch.append(waiting.popleft())
+        return batch
+
+    def _retry_job(self, executor: Executor, job: RunJob, budget: ExperimentBudget) -> BatchResult:
+        """Run a job again whose worker was lost, alone."""
         lease = budget.lease(job.keys, (), alone=True)
         if lease is None:
             return BatchResult([])
         try:
-            return self._submit(self._open_pool(), [job], lease).result()
-        except BrokenProcessPool:
-            self._open_pool(restart=True)
-            saved, remaining = self._rows_of_dead_worker([job])
+            return executor.result(executor.submit([job], lease))
+        except WorkerLostError:
+            executor.restore()
+            saved, remaining = self._rows_of_lost_worker([job])
             rows = list(saved.rows)
             self._rows = self._rows or RowWriter(self._folder.path)
             experiment, arms = self._folder.experiment, self._folder.arms
@@ -132,8 +162,8 @@ class WorkerPool:
             self._rows.flush()
             return BatchResult(rows)
 
-    def _rows_of_dead_worker(self, batch: Sequence[RunJob]) -> tuple[BatchResult, list[RunJob]]:
-        """The rows that a process had written before it died, and the remaining jobs of its batch."""
+    def _rows_of_lost_worker(self, batch: Sequence[RunJob]) -> tuple[BatchResult, list[RunJob]]:
+        """The rows that a worker had written before it was lost, and the remaining jobs of its batch."""
         written = self._folder.rows()
         rows = [written[key] for job in batch for key in job.keys if key in written]
         return BatchResult(rows), _remaining(batch, rows)
@@ -143,26 +173,9 @@ class WorkerPool:
             return 1
         return min(max(int(_SECONDS_A_BATCH / max(self._seconds, 1e-6)), 1), _MAX_IN_A_BATCH)
 
-    @staticmethod
-    def _submit(pool: ProcessPoolExecutor, batch: Sequence[RunJob], lease: Lease) -> Future[BatchResult]:
-        jobs = [tuple(job) for job in batch]
-        return pool.submit(run_in_worker, jobs, lease.limits.model_dump(exclude_defaults=True))
 
-    def _open_pool(self, *, restart: bool = False) -> ProcessPoolExecutor:
-        if restart and self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
-        if self._pool is None:
-            arguments = (str(self._folder.path), str(self._workspace), self.keep, self._stop)
-            self._pool = ProcessPoolExecutor(self.workers, self._context, initializer=start_worker, initargs=arguments)
-            try:
-                self._pool.submit(os.getpid).result()
-            except BrokenProcessPool:
-                raise UsageError(
-                    "the processes of the experiment could not start.",
-                    'A script that runs an experiment does so below `if __name__ == "__main__":`; or give workers=1.',
-                ) from None
-        return self._pool
+def _name(job: RunJob) -> tuple[int, tuple[int, ...]]:
+    return job.replicate, job.arms
 
 
 def _remaining(batch: Sequence[RunJob], rows: Sequence[RunRow]) -> list[RunJob]:

@@ -1,18 +1,14 @@
-"""A worker: executes runs of an experiment one after the other, in this process or in one of a pool."""
+"""A worker: executes runs of an experiment one after the other, in whatever process it stands."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
-import signal
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,11 +28,12 @@ from populace.engine.simulation import Simulation
 from populace.engine.workspace import Workspace
 from populace.experiments.arms import Arm
 from populace.experiments.evidence import is_witness, run_evidence
-from populace.experiments.folder import ExperimentFolder, RowWriter, RunRow
+from populace.experiments.folder import ExperimentFolder, RunRow
+from populace.experiments.ledger import FolderLedger, Ledger
 from populace.experiments.plan import Keep
 from populace.experiments.rehearsal import early_interventions
 from populace.experiments.shared_model import SharedModel
-from populace.experiments.spending import RunKey, Spending, SpendingWriter, abandoned_spending
+from populace.experiments.spending import RunKey, Spending
 from populace.journal import Journal, Stop, StopKind
 from populace.models import model_traits, open_model
 from populace.runs.reader import RunReader
@@ -97,16 +94,23 @@ class Worker:
         workspace: Where the call store is.
         keep: What is kept of a run.
         should_stop: Returns whether to end at the next step.
+        ledger: Where rows and spending are written; the experiment's folder by default.
     """
 
-    def __init__(self, folder: Path, workspace: Path, keep: Keep, should_stop: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        workspace: Path,
+        keep: Keep,
+        should_stop: Callable[[], bool],
+        ledger: Ledger | None = None,
+    ) -> None:
         experiment_folder = ExperimentFolder.open(folder)
         self.experiment, self.arms = experiment_folder.experiment, experiment_folder.arms
         self.folder, self.workspace, self.keep = folder, Workspace(workspace), keep
         self.should_stop = should_stop
-        self.lines = RowWriter(folder)
-        self.spending = SpendingWriter(folder)
-        self._earlier = abandoned_spending(folder)
+        self.ledger = ledger or FolderLedger(folder)
+        self._earlier = self.ledger.earlier_spending()
         self._limits = CallSettings()
         self._spent = Spending()
         self._models: dict[str, SharedModel] = {}
@@ -121,25 +125,20 @@ class Worker:
                 if self.should_stop():
                     return BatchResult(rows, EarlyStop("interrupted", "interrupted"))
                 if job.again:
-                    self._earlier = abandoned_spending(self.folder)
+                    self._earlier = self.ledger.earlier_spending()
                 for row in make(job):
-                    self.lines.write(row | {"repeated": True} if job.repeated else row)
+                    self.ledger.write(row | {"repeated": True} if job.repeated else row)
                     rows.append(row)
-                    if row["status"] == "complete":
-                        self.spending.settle()
-                    else:
-                        self.spending.abandon()
         except OUTSIDE as error:
-            self.spending.abandon()
+            self.ledger.abandon()
             return BatchResult(rows, EarlyStop(_kind(error), error.what.rstrip(".")))
         finally:
-            self.lines.flush()
+            self.ledger.flush()
         return BatchResult(rows)
 
     def close(self) -> None:
         """Close the files; models are closed with the process."""
-        self.lines.close()
-        self.spending.close()
+        self.ledger.close()
 
     def _simulated_rows(self, job: RunJob) -> Iterator[RunRow]:
         for arm in (self.arms[number] for number in job.arms):
@@ -160,12 +159,12 @@ class Worker:
 
     def _begin(self, arm: int, replicate: int) -> _RunObserver:
         """Begin the record of what a run spends."""
-        self.spending.begin((arm, replicate))
+        self.ledger.begin((arm, replicate))
         return _RunObserver(self.should_stop, self._count_spending)
 
     def _count_spending(self, new: Spending, so_far: Spending) -> None:
         self._spent = self._spent.plus(new)
-        self.spending.count(so_far)
+        self.ledger.count(so_far)
 
     def _settings(self, arm: Arm) -> dict[str, Any]:
         """What `simulate` takes of an arm and of the limits."""
@@ -190,7 +189,7 @@ class Worker:
                         trunk.append(self._trunk(job.replicate, place, observer))
                         if arm.number:
                             # The row of the first arm holds the cost of the history already.
-                            self.spending.abandon()
+                            self.ledger.abandon()
                             observer.before = Spending()
                     return self._fork(trunk[0], arm, job.replicate, observer)
 
@@ -231,6 +230,7 @@ class Worker:
         journal.manifest.run = name
         journal.set_status()
         os.rename(journal.folder, target)
+        self.ledger.keep(target)
         return Run.open(target)
 
     @contextlib.contextmanager
@@ -351,31 +351,3 @@ class _RunObserver(Observer):
             new = now.minus(self._now)
             self.before, self._now = self.before.plus(new), now
             self._count(new, self.before)
-
-
-_this_worker: Worker | None = None
-
-
-def start_worker(folder: str, workspace: str, keep: Keep, stop: Any) -> None:
-    """Make this process a worker; it ends when the process that started it does."""
-    global _this_worker
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-    # Ctrl-C reaches every process of a terminal; the one that started the workers tells them what to do.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _this_worker = Worker(Path(folder), Path(workspace), keep, stop.is_set)
-
-
-def run_in_worker(jobs: list[tuple[Any, ...]], limits: dict[str, Any]) -> BatchResult:
-    """Execute runs in this worker, outside its main thread, so that they install no signal handlers."""
-    worker = _this_worker
-    if worker is None:
-        raise RuntimeError("this process is no worker")
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(worker.run, [RunJob(*job) for job in jobs], CallSettings(**limits)).result()
-
-
-def _leave_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)

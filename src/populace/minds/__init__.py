@@ -1,7 +1,8 @@
 """What a person brings to a question: who they are, and what they remember, conclude, plan and say."""
 
 from populace.base.action_outcomes import ActionOutcome
-from populace.minds.action_kinds import ActionWorld, Actor, Acts, ActStatus, Among, BaseAction, Wait
+from populace.minds.action_kinds import ActionAsker, ActionWorld, Actor, Acts, ActStatus, Among, BaseAction, Wait
+from populace.minds.action_questions import ActionDraft, ActionRule
 from populace.minds.actions import Actions
 from populace.minds.agenda import Action, Agenda
 from populace.minds.dialogue import AIM, Dialogue, next_in_turn
@@ -27,14 +28,19 @@ from populace.minds.planning import Planning
 from populace.minds.recollection import Recollection
 from populace.minds.reflection import Reflection
 from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval_preset
+from populace.minds.web_actions import WEB_ACTIONS, Click, Terminate, TypeAndSubmit
 
 __all__ = [
     "AIM",
     "KINDS",
     "RETRIEVALS",
+    "WEB_ACTIONS",
     "ActStatus",
     "Action",
+    "ActionAsker",
+    "ActionDraft",
     "ActionOutcome",
+    "ActionRule",
     "ActionWorld",
     "Actions",
     "Actor",
@@ -44,6 +50,7 @@ __all__ = [
     "Asker",
     "BaseAction",
     "Capacity",
+    "Click",
     "Decay",
     "Dialogue",
     "DialoguePart",
@@ -66,6 +73,8 @@ __all__ = [
     "Speak",
     "Summaries",
     "Talk",
+    "Terminate",
+    "TypeAndSubmit",
     "Use",
     "Wait",
     "elaborate",

@@ -70,8 +70,15 @@ class ActionWorld(Protocol):
         """What each person can choose from: a column of lists of texts, empty where there is nothing."""
 
 
-class Actor(Asker, Protocol):
-    """What the part needs of a scenario; every scenario is one."""
+class ActionAsker(Asker, Protocol):
+    """Whom the part needs to let people choose actions; every scenario is one."""
+
+    def each(self, items: Iterable[Any], body: Callable[[Any], Coroutine[Any, Any, Any]]) -> Awaitable[list[Any]]:
+        """Run a coroutine for each item."""
+
+
+class Actor(ActionAsker, Protocol):
+    """Whom the part needs to let people act; every scenario is one."""
 
     @property
     def rng(self) -> np.random.Generator:
@@ -84,9 +91,6 @@ class Actor(Asker, Protocol):
     @property
     def mind(self) -> Any:
         """The minds of the people."""
-
-    def each(self, items: Iterable[Any], body: Callable[[Any], Coroutine[Any, Any, Any]]) -> Awaitable[list[Any]]:
-        """Run a coroutine for each item."""
 
     def event(self, kind: str, person: Id | None = None, **data: Any) -> None:
         """Record that something happened."""

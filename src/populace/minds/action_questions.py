@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,7 @@ import polars as pl
 import pydantic
 from pydantic.fields import FieldInfo
 
-from populace.minds.action_kinds import Actor, Among, BaseAction, action_phrase, option_word
+from populace.minds.action_kinds import ActionAsker, Among, BaseAction, action_phrase, option_word
 from populace.people import People
 from populace.questions import Choice, Form, Question, Text
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CHOICE = "What do you do now?"
 POSSIBLE = "You can do one of these things:\n{possible_actions}"
 DECIDED = "You have decided to {decision}."
+
+ActionRule = Callable[[People, str], Any]
+"""A rule in the place of a model: from people and the name of an argument, empty for the action, to their values."""
 
 
 @dataclass
@@ -51,12 +54,13 @@ class ActionQuestions:
     """The questions that lead people to actions."""
 
     actions: Actions
-    actor: Actor
+    actor: ActionAsker
     people: People
     given: str
     purpose: str
     fields: dict[str, Any]
     drafts: list[ActionDraft]
+    rule: ActionRule | None = None
 
     async def choose_actions(self) -> None:
         """Ask everybody what they do; people with the same possibilities are asked together."""
@@ -70,7 +74,7 @@ class ActionQuestions:
                 return
             possible = "\n".join(f"- {kind.title()}: {kind.summary()}" for kind in kinds)
             question = Choice(CHOICE, options=tuple(kind.title() for kind in kinds))
-            for row, value in await self._ask(rows, question, POSSIBLE, possible_actions=possible):
+            for row, value in await self._ask("", rows, question, POSSIBLE, possible_actions=possible):
                 self.drafts[row].kind = self.actions.by_title[value]
 
         await self.actor.each(groups, ask)
@@ -127,7 +131,7 @@ class ActionQuestions:
         elif some:
             words = {option_word(option): option for option in options}
             question = Choice(_question_text(name, argument), options=tuple(words))
-            for row, value in await self._ask(some, question, DECIDED, decision=self._decisions(kind, some)):
+            for row, value in await self._ask(name, some, question, DECIDED, decision=self._decisions(kind, some)):
                 self.drafts[row].values[name] = words[value]
 
     async def _fill_in(self, kind: type[BaseAction], free: dict[str, FieldInfo], rows: list[int]) -> None:
@@ -138,18 +142,21 @@ class ActionQuestions:
         if not plain:
             definitions: dict[str, Any] = {name: (each.annotation, each) for name, each in free.items()}
             question = Form("Say how.", model=pydantic.create_model(kind.__name__, **definitions))
-        for row, value in await self._ask(rows, question, DECIDED, decision=self._decisions(kind, rows)):
+        for row, value in await self._ask(name, rows, question, DECIDED, decision=self._decisions(kind, rows)):
             self.drafts[row].values |= {name: value} if plain else value
 
     def _decisions(self, kind: type[BaseAction], rows: list[int]) -> list[str]:
         return [action_phrase(kind, self.drafts[row].values) for row in rows]
 
-    async def _ask(self, rows: list[int], question: Question, more: str, **fields: Any) -> list[tuple[int, Any]]:
+    async def _ask(
+        self, argument: str, rows: list[int], question: Question, more: str, **fields: Any
+    ) -> list[tuple[int, Any]]:
         """The rows with a valid answer and its value; the others have a problem from now on."""
         own = {name: _of_rows(value, rows, len(self.people)) for name, value in self.fields.items()}
         given = f"{self.given}\n{more}" if self.given else more
         some = self.people.rows(np.array(rows))
-        answers = await self.actor.ask(some, question, given=given, purpose=self.purpose, **own, **fields)
+        rule = None if self.rule is None else functools.partial(_by_rule, self.rule, argument)
+        answers = await self.actor.ask(some, question, given=given, purpose=self.purpose, rule=rule, **own, **fields)
         values: list[tuple[int, Any]] = []
         decoded = [None if text is None else _value(question, text) for text in answers.values.to_list()]
         for row, value, status in zip(rows, decoded, answers.status.to_list(), strict=True):
@@ -158,6 +165,10 @@ class ActionQuestions:
             else:
                 values.append((row, value))
         return values
+
+
+def _by_rule(rule: ActionRule, argument: str, people: People) -> Any:
+    return rule(people, argument)
 
 
 def _value(question: Question, value: Any) -> Any:

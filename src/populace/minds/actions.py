@@ -12,8 +12,8 @@ import polars as pl
 
 from populace.base.action_outcomes import ActionOutcome
 from populace.base.errors import ActionRefusedError, ParameterError, WorldError
-from populace.minds.action_kinds import ActionWorld, Actor, Acts, BaseAction, Wait, offered_arguments
-from populace.minds.action_questions import ActionDraft, ActionQuestions
+from populace.minds.action_kinds import ActionAsker, ActionWorld, Actor, Acts, BaseAction, Wait, offered_arguments
+from populace.minds.action_questions import ActionDraft, ActionQuestions, ActionRule
 from populace.people import Id, People
 from populace.questions import LABELS
 
@@ -26,6 +26,7 @@ class Actions:
     Args:
         kinds: The actions.
         world: Offers what can be chosen, and carries actions out.
+        waiting: Whether people can also wait; without it, a person who can do nothing else has no valid action.
 
     Example:
         >>> class Bell:
@@ -37,8 +38,8 @@ class Actions:
         ['ring', 'wait']
     """
 
-    def __init__(self, kinds: Iterable[type[BaseAction]], world: ActionWorld) -> None:
-        self.kinds: tuple[type[BaseAction], ...] = (*kinds, Wait)
+    def __init__(self, kinds: Iterable[type[BaseAction]], world: ActionWorld, *, waiting: bool = True) -> None:
+        self.kinds: tuple[type[BaseAction], ...] = (*kinds, Wait) if waiting else tuple(kinds)
         self.world = world
         self.by_title = {kind.title(): kind for kind in self.kinds}
         if len(self.by_title) < len(self.kinds) or len(self.kinds) > len(LABELS):
@@ -52,7 +53,14 @@ class Actions:
                 )
 
     async def take(
-        self, actor: Actor, people: People, *, given: str = "", purpose: str = "action", **fields: Any
+        self,
+        actor: Actor,
+        people: People,
+        *,
+        given: str = "",
+        purpose: str = "action",
+        rule: ActionRule | None = None,
+        **fields: Any,
     ) -> Acts:
         """Let people choose actions, all at the same moment, and carry these out in an order that is drawn.
 
@@ -63,16 +71,36 @@ class Actions:
             people: Who acts.
             given: What they are told before, with fields.
             purpose: What the calls are counted under.
+            rule: A rule that can stand in for the model: from people, and the name of an argument or nothing for the
+                action itself, to a value for each.
             **fields: Values for fields: one for all, or one for each person.
         """
-        ids = people.ids.to_list()
-        drafts = [ActionDraft() for _ in ids]
-        if not ids:
+        if not len(people):
             return Acts([], [], [], [])
-        asking = ActionQuestions(self, actor, people, given, purpose, fields, drafts)
-        await asking.choose_actions()
-        await asking.choose_arguments()
+        drafts = await self.choose(actor, people, given=given, purpose=purpose, rule=rule, **fields)
         return await self._carry_out(actor, people, drafts)
+
+    async def choose(
+        self,
+        actor: ActionAsker,
+        people: People,
+        *,
+        given: str = "",
+        purpose: str = "action",
+        rule: ActionRule | None = None,
+        **fields: Any,
+    ) -> list[ActionDraft]:
+        """Let people choose actions as `take` does, and carry nothing out.
+
+        Returns:
+            What each person chose, in the order of the people.
+        """
+        drafts = [ActionDraft() for _ in range(len(people))]
+        if drafts:
+            asking = ActionQuestions(self, actor, people, given, purpose, fields, drafts, rule)
+            await asking.choose_actions()
+            await asking.choose_arguments()
+        return drafts
 
     def possible(self, people: People) -> list[tuple[type[BaseAction], ...]]:
         """The actions that each person can choose now."""

@@ -151,6 +151,8 @@ class ModelTraits:
         scripted: Whether a function answers in place of a language model.
         artifact: The pinned file that it needs, fetched on first use; None where it needs none.
         hub_file: The file on the Hugging Face hub that it needs, fetched on first use; None where it needs none.
+        adapter: The name of the adapter that changes it; empty where none does.
+        adapter_file: The file of the adapter on the hub, likewise.
 
     Example:
         >>> ModelTraits(local=True, scripted=True).fills_machine
@@ -161,6 +163,8 @@ class ModelTraits:
     scripted: bool = False
     artifact: Artifact | None = None
     hub_file: HubFile | None = None
+    adapter: str = ""
+    adapter_file: HubFile | None = None
 
     @property
     def fills_machine(self) -> bool:

@@ -21,6 +21,8 @@ def model_code(spec: str) -> list[trust.Code]:
         (['scripted:my_models:sceptic'], [])
     """
     scheme, _, rest = spec.partition(":")
+    if scheme == "ray":
+        return model_code(rest.rpartition("*")[0])
     if scheme == "scripted":
         module, function = split_reference(rest)
         if rest in BUILT_IN or not function or not module:
@@ -30,7 +32,7 @@ def model_code(spec: str) -> list[trust.Code]:
         return [trust.module_code(spec, module)]
     if scheme in ("http", "https") and not _is_this_machine(spec):
         return [trust.server_code(spec)]
-    if spec.startswith("embedded:hf:"):
+    if spec.startswith("embedded:hf:") or (scheme.startswith(("embedded", "transformers")) and "+hf:" in spec):
         return [trust.download_code(spec)]
     return []
 

@@ -23,6 +23,9 @@ from typing import Any
 
 from populace.base.control_tokens import neutralise_tokens, token_pattern
 from populace.base.errors import ModelFileError, nearest
+from populace.models.adapter_bases import read_base
+from populace.models.adapter_merging import merged_file
+from populace.models.adapter_names import adapter_hub_file, load_adapter
 from populace.models.artifacts import SMOLLM2, Progress, sha256
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
@@ -34,6 +37,7 @@ _SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 _TOP_TOKENS = 200
 _CACHE_MIB = 2048
 _AHEAD = 2
+_FIRST_REQUEST = Request((("user", "Hello"),), max_tokens=1)
 PINNED = ModelTraits(local=True, artifact=SMOLLM2)
 """The traits of the embedded model without a path."""
 
@@ -44,6 +48,7 @@ class EmbeddedModel(Model):
     Args:
         path: The file; without one, the pinned SmolLM2-135M-Instruct, fetched into the cache.
         hub_file: A file on the Hugging Face hub in place of a path, fetched into the cache.
+        adapter: The adapter that is merged into its weights: a name, a file or a folder (docs/concepts/adapters.md).
         threads: How many threads to compute with; by default, one for each processor that this process may use.
         context: How many tokens a prompt and its reply may have together.
         progress: Called while a file is downloaded.
@@ -61,16 +66,20 @@ class EmbeddedModel(Model):
         path: str | Path | None = None,
         *,
         hub_file: HubFile | None = None,
+        adapter: str | Path | None = None,
         threads: int | None = None,
         context: int = 4096,
         progress: Progress | None = None,
         spec: str | None = None,
     ) -> None:
         name = f"hf:{hub_file.name}" if hub_file else path
-        self.spec = spec or (f"embedded:{name}" if name else "embedded")
+        plus = f"+{adapter}" if adapter else ""
+        self.spec = spec or (f"embedded:{name}{plus}" if name else f"embedded{plus}")
         self.path = Path(os.path.expanduser(path)) if path else None
         self.hub_file = hub_file
-        self.traits = ModelTraits(local=True, hub_file=hub_file) if name else PINNED
+        self.adapter = str(adapter) if adapter else None
+        traits = ModelTraits(local=True, hub_file=hub_file) if name else PINNED
+        self.traits = replace(traits, adapter=self.adapter or "", adapter_file=adapter_hub_file(self.adapter))
         self.threads = threads or _processor_count()
         self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, schema=True, seed=True, context=context)
         self._progress = progress
@@ -79,6 +88,7 @@ class EmbeddedModel(Model):
         self._prefixes: set[int] = set()
         self._conversations: set[int] = set()
         self._uses_cache = False
+        self._has_answered = False
         self._tokens: re.Pattern[str] | None = None
         self._pool = ThreadPoolExecutor(_AHEAD, thread_name_prefix="embedded-model")
         self._under_way: set[asyncio.Future[ReplyOrFailure]] = set()
@@ -92,6 +102,9 @@ class EmbeddedModel(Model):
         """Unload the file once the requests under way have ended."""
         if self._under_way:
             await asyncio.wait(self._under_way)
+        if self._server is not None and not self._has_answered:
+            # The engine never ends if it is told to before its loop runs, which it does once it has answered something.
+            await asyncio.get_running_loop().run_in_executor(self._pool, self._reply, _FIRST_REQUEST, False)
         self._server = None
 
     def _load(self) -> None:
@@ -101,9 +114,17 @@ class EmbeddedModel(Model):
         # The fingerprint is part of the address of every stored reply, so its words never change.
         weights = "widened, plain attention" if self._uses_cache else "as they are, fused attention"
         sampling = json.dumps(_SAMPLING, sort_keys=True)
-        self.fingerprint = f"gguf:{digest[:32]}/{engine}/{weights}/{sampling}"
+        content = f"gguf:{digest[:32]}"
+        if self.adapter is not None:
+            base = read_base(path, digest)
+            adapter = load_adapter(self.adapter, base, self._progress)
+            content = f"{content}+lora:{adapter.sha256[:32]}"
+            self.notes = (*self.notes, *adapter.card.notes(self.spec))
+        self.fingerprint = f"{content}/{engine}/{weights}/{sampling}"
         if self._uses_cache:
             path = dequantise(path)
+        if self.adapter is not None:
+            path = merged_file(path, base, adapter)
         import xllamacpp
 
         params = xllamacpp.CommonParams()
@@ -120,7 +141,7 @@ class EmbeddedModel(Model):
         params.flash_attn_type = plain if self._uses_cache else fused
         params.api_keys = [self._secret]
         try:
-            self._server = xllamacpp.Server(params)
+            self._server, self._has_answered = xllamacpp.Server(params), False
         except RuntimeError as error:
             raise ModelFileError(
                 f"{path} could not be loaded as a model: {error}",
@@ -224,6 +245,7 @@ class EmbeddedModel(Model):
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         try:
             completion = self._server.handle_chat_completions(body)
+            self._has_answered = True
         except ValueError as error:
             return Failure("unanswered", f"the engine rejects the request: {error}")
         except RuntimeError:

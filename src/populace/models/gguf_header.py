@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from populace.base.errors import ModelFileError
 
@@ -43,20 +43,24 @@ class GgufHeader:
     Attributes:
         values: Every field of the header by its name.
         tensors: The place of every tensor by its name.
+        fields_end: The place of the first byte after the fields.
     """
 
     values: dict[str, Any]
     tensors: dict[str, TensorPlace]
+    fields_end: int
 
 
-def read_header(path: Path) -> GgufHeader:
+def read_header(path: Path, *, most: int | None = None) -> GgufHeader:
     """Read the whole header of a GGUF file.
 
     Args:
         path: The file.
+        most: How many bytes the header may have; any number if left out.
     """
-    with _open(path, "header") as (file, tensor_count, field_count):
+    with _open(path, "header", most) as (file, tensor_count, field_count):
         values = dict(_fields(file, field_count))
+        fields_end = file.tell()
         if tensor_count > _MOST_TENSORS:
             raise ValueError(f"it says that it holds {tensor_count} tensors")
         places = {}
@@ -66,7 +70,8 @@ def read_header(path: Path) -> GgufHeader:
             places[name] = (shape[::-1], _number(file, "I"), _number(file, "Q"))
         alignment = int(values.get("general.alignment", _ALIGNMENT)) or _ALIGNMENT
         start = -(-file.tell() // alignment) * alignment
-    return GgufHeader(values, {name: TensorPlace(s, k, start + offset) for name, (s, k, offset) in places.items()})
+    tensors = {name: TensorPlace(shape, kind, start + offset) for name, (shape, kind, offset) in places.items()}
+    return GgufHeader(values, tensors, fields_end)
 
 
 def read_fields(path: Path, names: set[str]) -> dict[str, Any]:
@@ -86,12 +91,28 @@ def read_fields(path: Path, names: set[str]) -> dict[str, Any]:
     return found
 
 
+class _BoundedFile:
+    """The beginning of a file; reading more of it is an error."""
+
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self._file, self._most = file, most
+
+    def read(self, size: int) -> bytes:
+        if self._file.tell() + size > self._most:
+            raise ValueError(f"it has more than {self._most:,} bytes")
+        return self._file.read(size)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+
 @contextmanager
-def _open(path: Path, part: str) -> Iterator[tuple[BinaryIO, int, int]]:
+def _open(path: Path, part: str, most: int | None = None) -> Iterator[tuple[BinaryIO, int, int]]:
     try:
         with path.open("rb") as file:
-            _, _, tensor_count, field_count = struct.unpack("<4sIQQ", file.read(24))
-            yield file, tensor_count, field_count
+            begin = file if most is None else cast(BinaryIO, _BoundedFile(file, most))
+            _, _, tensor_count, field_count = struct.unpack("<4sIQQ", begin.read(24))
+            yield begin, tensor_count, field_count
     except (struct.error, UnicodeDecodeError, KeyError, ValueError) as error:
         raise ModelFileError(f"the {part} of {path} cannot be read: {error}.", "Fetch the file again.") from error
 

@@ -7,39 +7,40 @@ attribute that is printed, logged, hashed or written.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
-import math
-import random
-import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from populace.base.errors import ModelError
+from populace.base.errors import ModelError, ModelUnreachableError
 from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
+from populace.models.chat_lists import LISTS_AT_ONCE, ChatLists
+from populace.models.endpoints import Endpoint, Endpoints
+from populace.models.prompt_lists import read_prompt_list
 from populace.models.providers import Provider
 from populace.models.reply_checks import first_token_alternatives, read_completion, reply_object
-from populace.models.server_access import base_address, check_address, check_key, read_key, rejected_key_error
+from populace.models.server_access import (
+    account_headers,
+    check_address,
+    check_key,
+    joint_address,
+    read_key,
+    server_addresses,
+    with_path_of,
+)
+from populace.models.server_calls import MALFORMED, ContentFilterError, ServerCalls
 from populace.models.server_probe import REJECTED, Server, list_models, number_tokens, probe
 
 if TYPE_CHECKING:
-    import openai
-
-_LONGEST_WAIT_S = 120.0
-_TOO_LONG = re.compile(
-    r"context[ _-]?(?:length|size|window)|maximum context|(?:prompt|input|request) (?:is|has) too (?:long|many tokens)",
-    re.IGNORECASE,
-)
-"""What servers say of a prompt that is longer than the model can read."""
-
-_Reader = Callable[[dict[str, Any]], Reply]
+    from populace.models.bounded_http import HttpClient
 
 
 class OpenAICompatible(Model):
     """A model on an OpenAI-compatible server.
 
     Args:
-        base_url: The address, up to and including `/v1`.
+        base_url: The address, up to and including `/v1`; several hosts, with commas between them, are servers alike.
         name: The model's name on the server; without one, the only model that it serves.
         spec: The model string.
         key_variables: The environment variables in which a key is looked for, if there is no provider.
@@ -68,7 +69,8 @@ class OpenAICompatible(Model):
         key_variables = provider.key_variables if provider is not None else key_variables
         check_address(base_url, next(iter(key_variables), "POPULACE_API_KEY"))
         self.spec = spec
-        self.base_url = base_address(base_url)
+        self._endpoints = Endpoints(server_addresses(base_url))
+        self.base_url = joint_address([each.address for each in self._endpoints.all])
         self.name = name
         self.provider = provider
         self.concurrency = concurrency
@@ -77,38 +79,100 @@ class OpenAICompatible(Model):
         self.capabilities = Capabilities()
         self._key_variables = key_variables
         self._server = Server(self.base_url, provider, key_variables, {})
-        self._client: openai.AsyncOpenAI | None = None
+        self._client: HttpClient | None = None
         self._limit_field = "max_tokens"
         self._lead_fields: dict[str, Any] = {}
         self._spare_tokens = 0
-        # Only the spacing of retries depends on this, never a result.
-        self._jitter = random.Random()
 
     async def start(self, facts: Mapping[str, Any] | None = None) -> None:
         """Reach the server, determine the model's name and find out what it can do."""
         check_key(self.spec, self.provider)
-        import openai
+        from populace.models.bounded_http import MAX_REPLY_BYTES, HttpClient
 
-        from populace.models.bounded_http import MAX_REPLY_BYTES, PLAIN, async_client
-
-        self._client = openai.AsyncOpenAI(
-            api_key=read_key(self._key_variables),
-            base_url=self.base_url,
-            max_retries=0,
-            timeout=self.timeout_s,
-            default_headers={"Connection": "keep-alive", **PLAIN},
-            http_client=async_client(MAX_REPLY_BYTES),
+        self._client = HttpClient(
+            read_key(self._key_variables),
+            MAX_REPLY_BYTES,
+            headers=account_headers(self.provider),
         )
         self._gate = asyncio.Semaphore(self.concurrency)
-        self._server = await list_models(self._client, self._server, self.timeout_s)
-        self.base_url = self._server.base_url
+        self._list_gate = asyncio.Semaphore(LISTS_AT_ONCE * len(self._endpoints))
+        servers = await self._reachable()
+        self._server = next(iter(servers.values()))
+        self.base_url = joint_address([each.address for each in self._endpoints.all])
         self.name = self.name or self._server.only_model()
         self.fingerprint = f"{self.base_url}#{self.name}"
+        self._calls = ServerCalls(
+            self,
+            self.name,
+            self._client,
+            self._endpoints,
+            self._server,
+            self._readmit,
+            timeout_s=self.timeout_s,
+            retries=self.retries,
+        )
         known = dict(facts or {})
-        if known.get("name") != self.name or known.get("address", self.base_url) != self.base_url:
-            known = await probe(self._ask_for_tokens, self._server, self.name)
-            known["number_tokens"] = await number_tokens(self._client, self._server, self.name, self.timeout_s)
-        self.facts = known
+        believed = known.get("name") == self.name and known.get("address", self.base_url) == self.base_url
+        self.facts = known if believed else {}
+        for endpoint, server in servers.items():
+            await self._admit(endpoint, server, probed=believed)
+        self._use_facts()
+        self._lists = ChatLists(self._client, self._server, self.name, self.timeout_s)
+
+    async def _reachable(self) -> dict[Endpoint, Server]:
+        """The servers that answer, with the models that they list; those that do not are left out for now."""
+        listings = [
+            list_models(self.client, self._server._replace(base_url=each.address), self.timeout_s)
+            for each in self._endpoints.all
+        ]
+        results = await asyncio.gather(*listings, return_exceptions=True)
+        servers: dict[Endpoint, Server] = {}
+        for endpoint, result in zip(self._endpoints.all, results, strict=True):
+            if isinstance(result, Server):
+                servers[endpoint] = result
+                endpoint.address = result.base_url
+            elif not isinstance(result, ModelUnreachableError):
+                raise result
+            else:
+                self._endpoints.fail(endpoint, dead=True)
+        if not servers:
+            raise next(result for result in results if isinstance(result, ModelUnreachableError))
+        for endpoint in self._endpoints.all:
+            if endpoint not in servers:
+                endpoint.address = with_path_of(next(iter(servers)).address, endpoint.address)
+                self.notes = (
+                    *self.notes,
+                    f"no server answered at {endpoint.address} when the run began; it is used once it answers.",
+                )
+        return servers
+
+    async def _readmit(self, endpoint: Endpoint) -> None:
+        """Ask a server that was away whether it still serves the model, and can do what the others can."""
+        server = self._server._replace(base_url=endpoint.address, listed={})
+        await self._admit(endpoint, await list_models(self.client, server, self.timeout_s))
+
+    async def _admit(self, endpoint: Endpoint, server: Server, *, probed: bool = False) -> None:
+        """Begin to use a server; ModelError if it does not serve the model as the others do."""
+        name = str(self.name)
+        if len(self._endpoints) > 1 and server.listed and name not in server.listed:
+            raise server.unknown_model(name, "")
+        if not probed:
+
+            async def ask(body: dict[str, Any]) -> ReplyOrFailure:
+                return await self._chat(body, _read_probe, endpoint)
+
+            facts = await probe(ask, server, name) | {"address": self.base_url}
+            facts["number_tokens"] = await number_tokens(self.client, server, name, self.timeout_s)
+            if self.facts and (difference := sorted(key for key in facts if facts[key] != self.facts.get(key))):
+                raise ModelError(
+                    f"{endpoint.address} cannot do the same as the servers beside it ({', '.join(difference)} differ).",
+                    "Name servers of one kind that serve one model.",
+                )
+            self.facts = facts
+        self._endpoints.admit(endpoint)
+
+    def _use_facts(self) -> None:
+        known = self.facts
         lacks = self.provider.lacks if self.provider is not None else ()
         self.capabilities = Capabilities(
             top_tokens=known["top_tokens"],
@@ -121,6 +185,7 @@ class OpenAICompatible(Model):
         self._spare_tokens = known.get("spare_tokens", 0)
         if not self.capabilities.top_tokens:
             self.notes = (
+                *self.notes,
                 f"{self.name} gives no log-probabilities: every answer is a sample of one, not a distribution.",
             )
         if self._spare_tokens:
@@ -140,7 +205,7 @@ class OpenAICompatible(Model):
             self._client = None
 
     @property
-    def client(self) -> openai.AsyncOpenAI:
+    def client(self) -> HttpClient:
         """The client, once the model is started."""
         if self._client is None:
             raise ModelError(f"{self.spec} was not started.")
@@ -153,23 +218,20 @@ class OpenAICompatible(Model):
             return None
         return [tokens[int(text)] for text in texts]
 
-    async def _ask_for_tokens(self, body: dict[str, Any]) -> ReplyOrFailure:
-        return await self._request_with_retries(body, _read_probe)
-
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
-        waiting = iter(enumerate(requests))
-        results: asyncio.Queue[tuple[int, ReplyOrFailure] | None] = asyncio.Queue()
+        await self._lists.learn(requests, self._ask_sample)
+        waiting = iter(self._lists.lots(requests, self.concurrency // len(self._endpoints)))
+        results: asyncio.Queue[list[tuple[int, ReplyOrFailure]] | None] = asyncio.Queue()
         errors: list[ModelError] = []
 
         async def worker() -> None:
             try:
-                for index, request in waiting:
-                    async with self._gate:
+                for lot in waiting:
+                    async with self._list_gate if len(lot) > 1 else contextlib.nullcontext(), self._gate:
                         if self.halted or errors:
                             break
-                        parse = functools.partial(self._read, request=request)
-                        results.put_nowait((index, await self._request_with_retries(self._body(request), parse)))
+                        results.put_nowait(await self._answer_lot(lot, requests))
             except ModelError as error:
                 errors.append(error)
             finally:
@@ -184,7 +246,7 @@ class OpenAICompatible(Model):
                     if item is None:
                         running -= 1
                     else:
-                        batch.append(item)
+                        batch += item
                     if results.empty():
                         break
                     item = results.get_nowait()
@@ -197,78 +259,69 @@ class OpenAICompatible(Model):
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _request_with_retries(self, body: dict[str, Any], parse: _Reader) -> ReplyOrFailure:
-        """Send one request, and repeat it with growing pauses while another attempt may succeed."""
-        failure = Failure("unanswered", "not tried")
-        for attempt in range(self.retries + 1):
-            outcome, wait_s = await self._attempt(body, parse)
-            if isinstance(outcome, Reply) or wait_s is None:
-                return outcome
-            failure = outcome
-            if attempt < self.retries:
-                if wait_s > _LONGEST_WAIT_S:
-                    return Failure(
-                        failure.status, f"{failure.detail}; asked to wait {wait_s:.0f} s, longer than this run waits"
-                    )
-                self.retry_count += 1
-                left_s = max(wait_s, min(30.0, 0.25 * 2**attempt) * (0.5 + self._jitter.random()))
-                while left_s > 0 and not self.halted:
-                    await asyncio.sleep(min(left_s, 0.2))
-                    left_s -= 0.2
-                if self.halted:
-                    break
-        return failure
+    async def _answer_lot(self, lot: list[int], requests: Sequence[Request]) -> list[tuple[int, ReplyOrFailure]]:
+        if len(lot) > 1:
+            outcomes = await self._answer_list([requests[number] for number in lot])
+            if outcomes is not None:
+                return list(zip(lot, outcomes, strict=True))
+        answers = [self._chat(self._body(requests[number]), self._reader(requests[number])) for number in lot]
+        # One request is awaited directly: a task for each would cost time.
+        outcomes = [await answers[0]] if len(lot) == 1 else await asyncio.gather(*answers)
+        return list(zip(lot, outcomes, strict=True))
 
-    async def _attempt(self, body: dict[str, Any], parse: _Reader) -> tuple[ReplyOrFailure, float | None]:
-        """Send one request once: the result and, if another attempt may help, how long the server asks to wait."""
-        import openai
+    async def _answer_list(self, requests: Sequence[Request]) -> Sequence[ReplyOrFailure] | None:
+        """Ask several requests at once; None if one of them may be at fault, and each must be asked alone."""
+        prompts = [str(self._lists.prompt(request)) for request in requests]
+        outcome = await self._ask_prompts(prompts, requests[0].top)
+        if not isinstance(outcome, Failure):
+            return outcome
+        if outcome.status == "rejected" or outcome.detail.startswith((REJECTED, MALFORMED)):
+            return None
+        return [outcome] * len(requests)
 
-        from populace.models.bounded_http import redirect_error, response_problem
-
+    async def _ask_prompts(
+        self, prompts: Sequence[str], top: int, *, retries: int | None = None
+    ) -> list[Reply] | Failure:
         try:
-            async with asyncio.timeout(self.timeout_s):
-                response = await self.client.chat.completions.with_raw_response.create(**body)
-            return parse(reply_object(response.content)), None
-        except (TimeoutError, openai.APITimeoutError):
-            return Failure("timeout", f"no reply within {self.timeout_s:g} s"), 0.0
-        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-            # A key that is refused is not repeated; a key that may not use this model is explained by the server.
-            detail = self._without_key(error.message) if isinstance(error, openai.PermissionDeniedError) else ""
-            raise rejected_key_error(self.base_url, self._key_variables, self.provider, detail) from None
-        except openai.NotFoundError as error:
-            raise self._server.unknown_model(str(self.name), self._without_key(error.message)) from None
-        except openai.RateLimitError as error:
-            if error.code == "insufficient_quota":
-                raise ModelError(f"the account at {self.base_url} has no credit left.") from None
-            return Failure("unanswered", "the server limits the rate"), _retry_after(error)
-        except openai.APIStatusError as error:
-            return self._error_outcome(error)
-        except openai.APIConnectionError as error:
-            if redirect := redirect_error(self.base_url, error):
-                raise redirect from None
-            return Failure("unanswered", str(response_problem(error) or "the connection broke")), 0.0
-        except ValueError as error:
-            return Failure("unanswered", f"the server's reply is malformed: {self._without_key(str(error))}"), 0.0
+            return await self._calls.post(
+                self._lists.path,
+                self._lists.body(prompts, top),
+                lambda content: read_prompt_list(content, prompts, top, self._check_author),
+                weight=len(prompts),
+                retries=retries,
+            )
+        except ContentFilterError:
+            return Failure("rejected", f"{REJECTED}: it was filtered")
 
-    def _error_outcome(self, error: openai.APIStatusError) -> tuple[ReplyOrFailure, float | None]:
-        """What a response with an error status means, and how long to wait where another attempt may help."""
-        if error.status_code not in (400, 413, 422):
-            return Failure("unanswered", f"the server answered {error.status_code}"), _retry_after(error)
-        if error.code == "content_filter":
-            return Reply("", (), "refusal"), None
-        text = self._without_key(error.message)
-        too_long = error.status_code == 413 or _TOO_LONG.search(text)
-        return Failure("rejected" if too_long else "unanswered", f"{REJECTED}: {text}"), None
+    async def _ask_sample(self, request: Request, prompt: str | None) -> ReplyOrFailure:
+        """The reply to a conversation, or to its prompt in a list of two; a failure says that lists cannot be used."""
+        if prompt is None:
+            return await self._chat(self._body(request), self._reader(request))
+        try:
+            outcome = await self._ask_prompts([prompt, prompt], request.top, retries=0)
+        except ModelError as error:
+            return Failure("unanswered", str(error))
+        return outcome if isinstance(outcome, Failure) else outcome[1]
 
-    def _read(self, data: dict[str, Any], request: Request) -> Reply:
-        answered_by = data.get("model")
-        if answered_by != self.name and answered_by in self._server.listed:
-            raise ValueError(f"another model answered, {answered_by!r}")
+    def _reader(self, request: Request) -> Callable[[bytes], Reply]:
+        return functools.partial(self._read, request=request)
+
+    async def _chat(
+        self, body: dict[str, Any], read: Callable[[bytes], Reply], endpoint: Endpoint | None = None
+    ) -> ReplyOrFailure:
+        try:
+            return await self._calls.post("/chat/completions", body, read, endpoint=endpoint)
+        except ContentFilterError:
+            return Reply("", (), "refusal")
+
+    def _read(self, content: bytes, request: Request) -> Reply:
+        data = reply_object(content)
+        self._check_author(data.get("model"))
         return read_completion(data, request)
 
-    def _without_key(self, text: object) -> str:
-        """Words of the server without the key, which some servers repeat."""
-        return " ".join(str(text).split()).replace(self.client.api_key, "[key]")[:300]
+    def _check_author(self, name: Any) -> None:
+        if name != self.name and isinstance(name, str) and name in self._server.listed:
+            raise ValueError(f"another model answered, {name!r}")
 
     def _body(self, request: Request) -> dict[str, Any]:
         messages = [{"role": role, "content": text} for role, text in request.messages]
@@ -276,8 +329,7 @@ class OpenAICompatible(Model):
         body: dict[str, Any] = {"model": self.name, "messages": messages, self._limit_field: limit}
         if request.lead:
             messages.append({"role": "assistant", "content": request.lead})
-            if self._lead_fields:
-                body["extra_body"] = self._lead_fields
+            body |= self._lead_fields
         if request.top:
             body |= {self._limit_field: 1, "logprobs": True, "top_logprobs": request.top, "temperature": 1.0}
         else:
@@ -290,19 +342,9 @@ class OpenAICompatible(Model):
         return body
 
 
-def _read_probe(data: dict[str, Any]) -> Reply:
+def _read_probe(content: bytes) -> Reply:
     """What the reply to a probe says about log-probabilities; its text does not matter."""
-    choices = data.get("choices")
+    choices = reply_object(content).get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         raise ValueError("it does not hold one choice")
     return Reply("", first_token_alternatives(choices[0]))
-
-
-def _retry_after(error: openai.APIStatusError) -> float:
-    try:
-        wait_s = float(error.response.headers.get("retry-after", 0))
-        if math.isnan(wait_s):
-            raise ValueError
-        return wait_s
-    except ValueError:
-        return 1.0  # The header holds a date: try again soon, because the server repeats it if it still applies.

@@ -6,7 +6,6 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from populace.models.embedders import Vectors, unit_vectors
 from populace.models.providers import PROVIDERS, Provider
 from populace.models.reply_checks import estimate_tokens, read_vectors, reply_object, token_count
 from populace.models.server_access import (
+    account_headers,
     base_address,
     check_address,
     check_key,
@@ -25,7 +25,7 @@ from populace.models.server_access import (
 )
 
 if TYPE_CHECKING:
-    import openai
+    from populace.models.bounded_http import BlockingHttpClient
 
 BATCH_SIZE = 256
 """How many texts one request holds."""
@@ -65,7 +65,7 @@ class OpenAIEmbedder:
         self._timeout_s = timeout_s
         self._retries = retries
         self._on_tokens = on_tokens
-        self._client: openai.OpenAI | None = None
+        self._client: BlockingHttpClient | None = None
 
     @property
     def known_dimension(self) -> int | None:
@@ -125,61 +125,40 @@ class OpenAIEmbedder:
 
     def _attempt(self, body: dict[str, Any]) -> tuple[Vectors, int, bool] | ModelError:
         """Send one request once: vectors, tokens and whether these are estimated, or an error that may pass."""
-        import openai
-
-        from populace.models.bounded_http import redirect_error, response_problem
+        from populace.models.http_connection import FailedExchangeError
 
         try:
-            data = reply_object(self._within_time(body))
+            response = self._open_client().post(f"{self.base_url}/embeddings", body, self._timeout_s)
+        except FailedExchangeError as error:
+            return unreachable_error(self.base_url) if error.broken else ModelError(f"{self.base_url}: {error}.")
+        except TimeoutError:
+            text = f"{self.base_url} sent no embeddings within {self._timeout_s:g} s."
+            return ModelUnreachableError(text, "Try again later.")
+        if response.status in (401, 403):
+            raise rejected_key_error(self.base_url, self._provider.key_variables, self._provider) from None
+        if response.status == 404:
+            raise ModelError(f"{self.base_url} does not know the embedding model {self.model!r}.") from None
+        if response.status >= 400:
+            failed = ModelError(f"{self.base_url} answered {response.status} to embeddings.", "Try again later.")
+            if response.status != 429 and response.status < 500:
+                raise failed from None
+            return failed
+        try:
+            data = reply_object(response.content)
             usage = data.get("usage")
             tokens = token_count((usage.get("prompt_tokens") if isinstance(usage, dict) else None) or 0)
             texts = body["input"]
             return read_vectors(data, len(texts)), tokens or sum(map(estimate_tokens, texts)), not tokens
-        except (openai.AuthenticationError, openai.PermissionDeniedError):
-            raise rejected_key_error(self.base_url, self._provider.key_variables, self._provider) from None
-        except openai.NotFoundError:
-            raise ModelError(f"{self.base_url} does not know the embedding model {self.model!r}.") from None
-        except openai.APIConnectionError as error:
-            if redirect := redirect_error(self.base_url, error):
-                raise redirect from None
-            refused = response_problem(error)
-            return ModelError(f"{self.base_url}: {refused}.") if refused else unreachable_error(self.base_url)
-        except openai.APIStatusError as error:
-            failed = ModelError(f"{self.base_url} answered {error.status_code} to embeddings.", "Try again later.")
-            if error.status_code != 429 and error.status_code < 500:
-                raise failed from None
-            return failed
-        except TimeoutError:
-            text = f"{self.base_url} sent no embeddings within {self._timeout_s:g} s."
-            return ModelUnreachableError(text, "Try again later.")
         except ValueError as error:
             return EmbeddingError(f"the reply of {self.base_url} is malformed: {error}.", "Try again later.")
 
-    def _within_time(self, body: dict[str, Any]) -> bytes:
-        """The body of the server's answer; TimeoutError if all of it together takes too long."""
-        pool = ThreadPoolExecutor(1, thread_name_prefix="embeddings")
-        response = pool.submit(self._open_client().embeddings.with_raw_response.create, **body)
-        try:
-            return bytes(response.result(self._timeout_s).content)
-        finally:
-            if not response.done():
-                self.close()  # This also ends the thread, which would read on while the server sends.
-            pool.shutdown(wait=False)
-
-    def _open_client(self) -> openai.OpenAI:
-        import openai
-
-        from populace.models.bounded_http import MAX_VECTORS_BYTES, PLAIN, sync_client
+    def _open_client(self) -> BlockingHttpClient:
+        from populace.models.bounded_http import MAX_VECTORS_BYTES, BlockingHttpClient
 
         if self._client is None:
             if self._key_required:
                 check_key(self.name, self._provider)
-            self._client = openai.OpenAI(
-                api_key=read_key(self._provider.key_variables),
-                base_url=self.base_url,
-                max_retries=0,
-                timeout=self._timeout_s,
-                default_headers=PLAIN,
-                http_client=sync_client(MAX_VECTORS_BYTES),
-            )
+            key = read_key(self._provider.key_variables)
+            headers = account_headers(self._provider)
+            self._client = BlockingHttpClient(key, MAX_VECTORS_BYTES, headers=headers)
         return self._client

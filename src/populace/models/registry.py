@@ -4,13 +4,17 @@ One table holds every form; the help, `model_traits` and `open_model` are made f
 """
 
 import functools
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from populace.base.errors import ModelError, UnknownNameError
+from populace.models.adapter_names import adapter_hub_file, split_adapter
 from populace.models.artifacts import Progress
 from populace.models.base import Model, ModelTraits
+from populace.models.cluster_model import ClusterModel, ClusterSpec
 from populace.models.embedded import PINNED, EmbeddedModel
 from populace.models.hub_file import HubFile
 from populace.models.openai_compatible import OpenAICompatible
@@ -85,20 +89,28 @@ class _Settings(NamedTuple):
 
 
 def _open_embedded(spec: str, settings: _Settings) -> Model:
-    path, options = _file_and_options(spec)
-    hub_file = _hub_file(spec)
+    path, adapter, query = _parts(spec, "embedded")
+    hub_file = _hub_file(path)
     return EmbeddedModel(
-        None if hub_file else path or None, hub_file=hub_file, progress=settings.progress, spec=spec, **options
+        None if hub_file else path or None,
+        hub_file=hub_file,
+        adapter=adapter,
+        progress=settings.progress,
+        spec=spec,
+        **_options(query),
     )
 
 
-def _file_and_options(spec: str) -> tuple[str, dict[str, int]]:
-    path, _, query = spec.removeprefix("embedded").removeprefix(":").partition("?")
-    return path, _options(query)
+def _parts(spec: str, scheme: str) -> tuple[str, str | None, str]:
+    """The base, the adapter and the options of a model that runs here."""
+    text, _, query = spec.removeprefix(scheme).removeprefix(":").partition("?")
+    path, adapter = split_adapter(text)
+    if adapter == "":
+        raise ModelError(f"{spec!r} names no adapter after its plus sign.", "Write embedded+NAME or embedded:FILE+FILE")
+    return path, adapter, query
 
 
-def _hub_file(spec: str) -> HubFile | None:
-    path, _ = _file_and_options(spec)
+def _hub_file(path: str) -> HubFile | None:
     return HubFile.parse(path.removeprefix("hf:")) if path.startswith("hf:") else None
 
 
@@ -134,7 +146,7 @@ def _open_address(spec: str, settings: _Settings) -> Model:
 
 
 def _open_transformers(spec: str, settings: _Settings) -> Model:
-    path, _, query = spec.partition(":")[2].partition("?")
+    path, adapter, query = _parts(spec, "transformers")
     if not path:
         raise ModelError(f"{spec!r} names no weights.", "Write transformers:FOLDER or transformers:FILE.gguf")
     options = dict(parse_qsl(query, keep_blank_values=True))
@@ -144,7 +156,13 @@ def _open_transformers(spec: str, settings: _Settings) -> Model:
     device = options.get("device")
     if device not in (None, "cuda", "cpu"):
         raise UnknownNameError("device", device, ("cuda", "cpu"))
-    return TransformersModel(path, device=device, spec=spec)
+    return TransformersModel(path, adapter=adapter, device=device, progress=settings.progress, spec=spec)
+
+
+def _open_on_cluster(spec: str, settings: _Settings) -> Model:
+    inner = ClusterSpec.parse(spec).model
+    open_model(inner)  # What is wrong with it is said here, and not by a node.
+    return ClusterModel(spec, model_traits(inner))
 
 
 def _open_scripted(spec: str, settings: _Settings) -> Model:
@@ -160,6 +178,7 @@ class _Form(NamedTuple):
 
 
 _HUB_FORM = "embedded:hf:OWNER/REPO/FILE.gguf"
+_ADAPTER_FORM = "embedded+ADAPTER"
 _FORMS = {
     "embedded": _Form(
         "SmolLM2-135M-Instruct, fetched once and run on this machine (the default)", PINNED, _open_embedded
@@ -168,6 +187,12 @@ _FORMS = {
     _HUB_FORM: _Form(
         "a GGUF file on the Hugging Face hub, fetched once and run on this machine; @REVISION at the end pins it",
         EmbeddedModel.traits,
+        _open_embedded,
+    ),
+    _ADAPTER_FORM: _Form(
+        "any model that runs on this machine, changed by an adapter: one that `populace models` lists, an adapter "
+        "file, a folder of peft, or hf:OWNER/REPO/FILE.gguf",
+        PINNED,
         _open_embedded,
     ),
     "transformers:PATH": _Form(
@@ -181,9 +206,16 @@ _FORMS = {
         for each in PROVIDERS.values()
     },
     "http://HOST:PORT/v1#NAME": _Form(
-        "any OpenAI-compatible server; a key, where it wants one, comes from POPULACE_API_KEY",
+        "any OpenAI-compatible server; a key, where it wants one, comes from POPULACE_API_KEY; "
+        "several servers alike are http://HOST:PORT,HOST:PORT/v1#NAME",
         OpenAICompatible.traits,
         _open_address,
+    ),
+    "ray:MODEL*N": _Form(
+        "N copies of a model that this machine could run, in processes on a Ray cluster: that of RAY_ADDRESS, else one "
+        "on this machine; a GPU each, where there are some",
+        ModelTraits(local=True),
+        _open_on_cluster,
     ),
     "scripted:NAME": _Form(
         "a function in place of a model: `cast` (writes like people), `uniform`, `first`, `slow`, or `module:function`",
@@ -194,25 +226,37 @@ _FORMS = {
 MODEL_FORMS = {pattern: form.help for pattern, form in _FORMS.items()}
 """Every form of a model string, with what it means."""
 MODEL_SUMMARY = (
-    f"embedded, embedded:PATH, {_HUB_FORM}, transformers:PATH, {', '.join(f'{name}:NAME' for name in PROVIDERS)}, "
-    "http://HOST:PORT/v1#NAME or scripted:NAME; `populace models` explains them"
+    f"embedded, embedded:PATH, {_HUB_FORM}, {_ADAPTER_FORM}, transformers:PATH, "
+    f"{', '.join(f'{name}:NAME' for name in PROVIDERS)}, http://HOST:PORT/v1#NAME or scripted:NAME; "
+    "`populace models` explains them"
 )
 """Every form of a model string in one line, for the help of an option."""
-_PATTERNS = {pattern.partition(":")[0]: pattern for pattern in _FORMS}
+_PATTERNS = {pattern.partition(":")[0]: pattern for pattern in _FORMS if pattern != _ADAPTER_FORM}
 _PATTERNS["https"] = _PATTERNS["http"]
 
 
 def _form(spec: str) -> _Form:
     scheme, _, argument = spec.partition(":")
-    if scheme.partition("?")[0] == "embedded":  # The one scheme with options, and with an argument that may be missing.
-        if argument.startswith("hf:"):
-            return _FORMS[_HUB_FORM]._replace(traits=ModelTraits(local=True, hub_file=_hub_file(spec)))
-        return _FORMS["embedded:PATH" if argument.partition("?")[0] else "embedded"]
+    if re.match(r"embedded(?=[:?+]|$)", spec):  # Its argument may be missing, so that options or an adapter follow.
+        path, adapter, _ = _parts(spec, "embedded")
+        form = _FORMS[_HUB_FORM if path.startswith("hf:") else "embedded:PATH" if path else "embedded"]
+        return _with_adapter(form._replace(traits=replace(form.traits, hub_file=_hub_file(path))), adapter)
+    if scheme == "ray":
+        return _FORMS["ray:MODEL*N"]._replace(traits=_form(ClusterSpec.parse(spec).model).traits)
+    if scheme == "transformers":
+        return _with_adapter(_FORMS["transformers:PATH"], _parts(spec, scheme)[1])
     if scheme not in _PATTERNS or (scheme in ("http", "https") and not argument.startswith("//")):
         suggestion = suggest_model(spec, _PATTERNS, BUILT_IN)
         hint = None if suggestion else "`populace models` explains them."
         raise UnknownNameError("model", spec, _FORMS, hint, suggestion=suggestion)
     return _FORMS[_PATTERNS[scheme]]
+
+
+def _with_adapter(form: _Form, adapter: str | None) -> _Form:
+    if adapter is None:
+        return form
+    traits = replace(form.traits, adapter=adapter, adapter_file=adapter_hub_file(adapter))
+    return form._replace(traits=traits)
 
 
 def _options(query: str) -> dict[str, int]:

@@ -27,6 +27,42 @@ def base_address(address: str) -> str:
     return _ENDPOINTS.sub("", address.rstrip("/")).rstrip("/")
 
 
+def server_addresses(base_url: str) -> list[str]:
+    """The address of each server in an address with several hosts.
+
+    Example:
+        >>> server_addresses("http://a:8000,b:8000/v1")
+        ['http://a:8000/v1', 'http://b:8000/v1']
+    """
+    scheme, mark, rest = base_address(base_url).partition("://")
+    hosts, slash, path = rest.partition("/")
+    if "," in path:
+        form = f"{scheme}{mark}{hosts.split(',')[0]},HOST:PORT/v1"
+        raise ModelError(f"{base_url!r} names a path for each server, and they share one.", f"Write {form}#NAME.")
+    return [f"{scheme}{mark}{host.strip()}{slash}{path}" for host in hosts.split(",")]
+
+
+def with_path_of(model: str, address: str) -> str:
+    """An address with the path of another one.
+
+    Example:
+        >>> with_path_of("http://a:8000/v1", "http://b:8000")
+        'http://b:8000/v1'
+    """
+    return urlunsplit(urlsplit(address)._replace(path=urlsplit(model).path))
+
+
+def joint_address(addresses: Sequence[str]) -> str:
+    """One address for several servers with one path, in a fixed order.
+
+    Example:
+        >>> joint_address(["http://b:8000/v1", "http://a:8000/v1"])
+        'http://a:8000,b:8000/v1'
+    """
+    parts = [urlsplit(address) for address in addresses]
+    return urlunsplit(parts[0]._replace(netloc=",".join(sorted(part.netloc for part in parts))))
+
+
 def versioned_address(address: str) -> str | None:
     """The address with `/v1` where it has no version yet, else None.
 
@@ -42,7 +78,18 @@ def versioned_address(address: str) -> str | None:
 
 
 def check_address(base_url: str, key_variable: str) -> None:
-    """Raise an error if an address has no host, or holds a user name or password, which would be recorded with it."""
+    """Raise an error if an address has no host, or holds a user name or password, which would be recorded with it.
+
+    Several hosts with one path are several servers, and each is checked.
+    """
+    addresses = server_addresses(base_url)
+    for address in addresses:
+        _check_server(address, key_variable)
+    if len(set(addresses)) < len(addresses):
+        raise ModelError(f"{base_url!r} names a server twice.", "Name each server once.")
+
+
+def _check_server(base_url: str, key_variable: str) -> None:
     try:
         parts = urlsplit(base_url)
         _ = parts.port
@@ -64,6 +111,15 @@ def read_key(variables: Sequence[str]) -> str:
     if not key.isascii() or not key.isprintable():
         raise ModelKeyError(f"the key in {name} holds characters that cannot be sent.", f"Set {name} anew.")
     return key
+
+
+def account_headers(provider: Provider | None) -> dict[str, str]:
+    """What OpenAI wants to know beside the key, where the environment names it; other servers learn nothing of it."""
+    if provider is None or provider.name != "openai":
+        return {}
+    names = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+    values = {header: os.environ.get(variable, "").strip() for header, variable in names.items()}
+    return {header: value for header, value in values.items() if value.isascii() and value.isprintable() and value}
 
 
 def has_key(variables: Sequence[str]) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import itertools
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +14,7 @@ from populace.models.providers import Provider
 from populace.models.server_access import rejected_key_error, unknown_model_error, unreachable_error, versioned_address
 
 if TYPE_CHECKING:
-    import openai
+    from populace.models.bounded_http import HttpClient
 
 REJECTED = "the server rejected the request"
 """How the detail of a failure begins if the server understood the request and refused it."""
@@ -59,41 +60,34 @@ class Server(NamedTuple):
         return unknown_model_error(name, self.base_url, self.listed, self.provider, detail)
 
 
-async def list_models(client: openai.AsyncOpenAI, server: Server, timeout_s: float) -> Server:
+async def list_models(client: HttpClient, server: Server, timeout_s: float) -> Server:
     """The server with the models that it lists; without any where it has no list or does not show it.
 
     Where the address lacks `/v1` and has no list, the address with it is tried, and used if it has one.
 
     Args:
-        client: The client, whose address becomes that of the server.
+        client: The client.
         server: The server.
         timeout_s: How long one attempt may take.
     """
-    import openai
-
-    from populace.models.bounded_http import redirect_error
+    from populace.models.http_connection import FailedExchangeError
 
     if server.provider is not None and not server.provider.lists:
         return server
     for address in filter(None, (server.base_url, versioned_address(server.base_url))):
-        client.base_url = address
         try:
-            async with asyncio.timeout(min(timeout_s, _LISTING_S)):
-                response = await client.models.with_raw_response.list()
-            return server._replace(base_url=address, listed=_parse_models(response.http_response.json()))
-        except openai.AuthenticationError:
-            raise rejected_key_error(address, server.key_variables, server.provider) from None
-        except openai.APIConnectionError as error:
-            raise redirect_error(address, error) or unreachable_error(address, server.provider) from error
-        except TimeoutError as error:
+            response = await client.get(f"{address}/models", min(timeout_s, _LISTING_S))
+        except (FailedExchangeError, TimeoutError) as error:
             raise unreachable_error(address, server.provider) from error
-        except (openai.APIError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
-            continue  # Some servers have no list of models, and some keys may not read it.
-    client.base_url = server.base_url
-    return server
+        if response.status == 401:
+            raise rejected_key_error(address, server.key_variables, server.provider)
+        if response.status < 400:
+            with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError, RecursionError):
+                return server._replace(base_url=address, listed=_parse_models(json.loads(response.content)))
+    return server  # Some servers have no list of models, and some keys may not read it.
 
 
-async def number_tokens(client: openai.AsyncOpenAI, server: Server, name: str, timeout_s: float) -> list[str] | None:
+async def number_tokens(client: HttpClient, server: Server, name: str, timeout_s: float) -> list[str] | None:
     """The first token of each number from 0 to 10 as it is written after a lead; None where that cannot be used.
 
     llama.cpp and vLLM tokenise texts on request. llama.cpp lets a reply go on after a space, so that its next token is
@@ -105,9 +99,6 @@ async def number_tokens(client: openai.AsyncOpenAI, server: Server, name: str, t
         name: The model's name on the server.
         timeout_s: How long the request may take.
     """
-    import httpx
-    import openai
-
     owner = server.owner(name)
     if owner not in ("llamacpp", "vllm"):
         return None
@@ -115,13 +106,34 @@ async def number_tokens(client: openai.AsyncOpenAI, server: Server, name: str, t
     body = {"content": text, "add_special": False, "with_pieces": True}
     if owner == "vllm":
         body = {"model": name, "prompt": text, "add_special_tokens": False, "return_token_strs": True}
-    address = server.base_url.removesuffix("/v1") + "/tokenize"
+    document = await ask_aside(client, server, "/tokenize", body, timeout_s)
     try:
-        async with asyncio.timeout(min(timeout_s, _LISTING_S)):
-            response = await client.post(address, body=body, cast_to=httpx.Response)
-        return _first_of_each(response.json(), owner == "llamacpp")
-    except (openai.APIError, TimeoutError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return _first_of_each(document, owner == "llamacpp")
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None  # Without this knowledge a scale to 10 is shown with letters.
+
+
+async def ask_aside(
+    client: HttpClient, server: Server, path: str, body: dict[str, Any] | None, timeout_s: float
+) -> Any:
+    """What a server says beside its protocol, at an address without `/v1`; None where it says nothing of use.
+
+    Args:
+        client: The client.
+        server: The server.
+        path: What follows its address.
+        body: The request; None to ask without one.
+        timeout_s: How long the request may take.
+    """
+    from populace.models.http_connection import FailedExchangeError
+
+    address, timeout_s = server.base_url.removesuffix("/v1") + path, min(timeout_s, _LISTING_S)
+    try:
+        asked = client.get(address, timeout_s) if body is None else client.post(address, body, timeout_s)
+        response = await asked
+        return json.loads(response.content) if response.status < 400 else None
+    except (FailedExchangeError, TimeoutError, ModelError, ValueError, RecursionError):
+        return None
 
 
 def _first_of_each(document: Any, spaced: bool) -> list[str] | None:

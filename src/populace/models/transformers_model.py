@@ -5,7 +5,6 @@ numbers from the seed of each request, so a reply depends on what else is in the
 """
 
 import asyncio
-import hashlib
 import importlib
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -19,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from populace.base.errors import ModelError, ModelFileError
-from populace.models.artifacts import sha256
+from populace.models.adapter_bases import read_base, weights_sha256
+from populace.models.adapter_names import adapter_hub_file, load_adapter
+from populace.models.artifacts import Progress
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.pytorch.network import Network
 from populace.models.pytorch.tokens import ChatTokenizer
@@ -54,6 +55,7 @@ class TransformersModel(Model):
     Args:
         path: A folder with weights and tokenizer as transformers saves it, or a GGUF file; of the llama or qwen2
             family.
+        adapter: The adapter that is merged into its weights: a name, a file or a folder (docs/concepts/adapters.md).
         device: `cuda` or `cpu`; by default, a GPU where there is one.
         spec: The model string; without one, it is made from the path.
 
@@ -66,10 +68,22 @@ class TransformersModel(Model):
     fuse_from: int | None = None
     """From how many prompts at once the steps between products of matrices are compiled on a GPU; None for never."""
 
-    def __init__(self, path: str | Path, *, device: str | None = None, spec: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        adapter: str | Path | None = None,
+        device: str | None = None,
+        progress: Progress | None = None,
+        spec: str | None = None,
+    ) -> None:
         self.path = Path(path).expanduser()
-        self.spec = spec or f"transformers:{path}" + (f"?device={device}" if device else "")
+        self.adapter = str(adapter) if adapter else None
+        plus = f"+{adapter}" if adapter else ""
+        self.spec = spec or f"transformers:{path}{plus}" + (f"?device={device}" if device else "")
+        self.traits = ModelTraits(local=True, adapter=self.adapter or "", adapter_file=adapter_hub_file(self.adapter))
         self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, seed=True)
+        self._progress = progress
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="transformers-model")
         self._wanted_device = device
         self._device = "cpu"
@@ -105,15 +119,19 @@ class TransformersModel(Model):
             )
         self._device = self._wanted_device or ("cuda" if gpu else "cpu")
         number_type = torch.bfloat16 if self._device == "cuda" else torch.float32
+        content, adapter = weights_sha256(self.path), None
+        if self.adapter is not None:
+            adapter = load_adapter(self.adapter, read_base(self.path, content), self._progress)
+            self.notes = (*self.notes, *adapter.card.notes(self.spec))
         tokenizer = ChatTokenizer(self.path)
         with torch.inference_mode():
-            network = Network(read_weights(self.path, self._device, number_type))
+            network = Network(read_weights(self.path, self._device, number_type, adapter))
             self._writer = Writer(network, tokenizer.ends)
         self._network, self._tokenizer = network, tokenizer
         device = torch.cuda.get_device_name() if self._device == "cuda" else "cpu"
         sampling = json.dumps({"min_p": MIN_P, "top_k": TOP_K, "top_p": TOP_P})
         parts = (
-            f"weights:{_weights_hash(self.path)[:32]}",
+            f"weights:{content[:32]}" + (f"+lora:{adapter.sha256[:32]}" if adapter else ""),
             f"pytorch {torch.__version__}, version {_VERSION}",
             f"{str(number_type).removeprefix('torch.')} on {device}",
             sampling,
@@ -296,12 +314,3 @@ def _torch(spec: str) -> Any:
         return importlib.import_module("torch")
     except ImportError:
         raise ModelError(f"{spec} needs PyTorch.", "Install it with: pip install 'populace[gpu]'") from None
-
-
-def _weights_hash(path: Path) -> str:
-    """A hash of the weights and of the tokenizer: of the file, or of all files in the folder."""
-    if path.is_file():
-        return sha256(path)
-    names = sorted(each.name for each in path.iterdir() if each.suffix in (".json", ".safetensors", ".jinja"))
-    content = json.dumps({name: sha256(path / name) for name in names}, sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()

@@ -13,11 +13,12 @@ import polars as pl
 from populace.base.errors import QuestionnaireError, UnknownNameError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
+from populace.people.profiles import profile_texts
 from populace.runs.reader import RunReader
 from populace.surveys.asking import ItemAnswers, ItemInquiry, question_line
 from populace.surveys.conditions import condition_columns, condition_expression
 from populace.surveys.items import END, Item
-from populace.surveys.questionnaire import Block, Questionnaire
+from populace.surveys.questionnaire import RESERVED_IDS, Block, Questionnaire
 from populace.surveys.respondents import Respondents
 from populace.surveys.results import MARGINALS_NOTE, SurveyResults
 from populace.surveys.variables import PROFILE_TEXT, STATE
@@ -60,7 +61,7 @@ class SurveyScenario(Scenario):
         self.answered_count = 0
         blank = [variable.empty(count) for variable in variables]
         state = pl.Series(STATE, ["open"]).new_from_index(0, count)
-        return People(frame.with_columns(*blank, state, profile_texts(frame, self.respondents.about)))
+        return People(frame.with_columns(*blank, state, profile_texts(frame, self.respondents.about, PROFILE_TEXT)))
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse conditions and texts that name neither a column nor an item."""
@@ -71,6 +72,12 @@ class SurveyScenario(Scenario):
                 for name in [*names, *condition_columns(block.show_if), *item.fields()]:
                     if name not in known:
                         raise UnknownNameError("column or item", name, known, f"Named by item {item.id!r}.")
+                reserved = next((name for name in item.fields() if name in RESERVED_IDS - {"id"}), None)
+                if reserved is not None:
+                    raise QuestionnaireError(
+                        f"the text of item {item.id!r} names the column {reserved!r}, which prompts use otherwise.",
+                        "Rename the column.",
+                    )
 
     def profile(self) -> str:
         """The questionnaire's own profile, or a list of what is known of the respondent."""
@@ -161,19 +168,6 @@ class SurveyScenario(Scenario):
     def screened_out(self) -> int:
         """How many people were screened out."""
         return self.people.count(**{STATE: "screened out"})
-
-
-def profile_texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """What is known of each respondent, a line for each column that is not empty."""
-    parts = [
-        pl.when(pl.col(name).is_not_null())
-        .then(pl.format("\n- {}: {}", pl.lit(name.replace("_", " ")), pl.col(name).cast(pl.String)))
-        .otherwise(pl.lit(""))
-        for name in columns
-    ]
-    if not parts:
-        return pl.Series(PROFILE_TEXT, [""]).new_from_index(0, frame.height)
-    return frame.select((pl.lit("About you:") + pl.concat_str(parts)).alias(PROFILE_TEXT))[PROFILE_TEXT]
 
 
 def _as_text(column: pl.Series) -> pl.Series:

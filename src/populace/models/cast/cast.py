@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from populace.models.base import Request
-from populace.models.cast import community, debate, town
+from populace.models.cast import community, debate, purchases, shop, town
 from populace.models.cast.scene import Scene, content_words, contents_digest, data
 from populace.models.expected_reply import text_chance
 from populace.models.json_values import JsonValues
@@ -40,6 +40,9 @@ class Cast:
         if kind == "object":
             return json.dumps(_object(scene), ensure_ascii=False)
         if kind == "number":
+            price = purchases.unstated_price(scene) if purchases.is_purchase(scene) else None
+            if price is not None:
+                return str(price)
             return str(scene.expected.bounds.at(_centred(scene.chance("number"), scene.taste(_question(scene)))))
         if kind == "reasoning":
             return scene.pick(data("survey")["reasons"], "reason")
@@ -47,6 +50,8 @@ class Cast:
             return town.conversation_line(scene)
         if town.is_aim(scene):
             return town.aim(scene)
+        if shop.is_shop(scene):
+            return shop.text(scene)
         if "and what is between you?" in scene.user:
             return town.relationship(scene)
         if community.is_community(scene):
@@ -62,6 +67,10 @@ def _distribution(scene: Scene) -> Mapping[str, float]:
         meanings = tuple(words[option] for option in options)
         likely = _distribution(Scene.of(scene.request._replace(options=meanings)))
         return {option: likely[meaning] for option, meaning in zip(options, meanings, strict=True)}
+    if shop.is_shop(scene) and (choice := shop.distribution(scene)):
+        return choice
+    if set(options) == {"yes", "no"} and purchases.is_purchase(scene):
+        return purchases.purchase(scene)
     if community.is_community(scene) and (judgement := community.judgement(scene)):
         return judgement
     if "Do you start a conversation with" in scene.user and set(options) == {"yes", "no"}:
@@ -97,6 +106,8 @@ def _object(scene: Scene) -> Any:
     keys = set(schema.get("properties", {}))
     if keys == {"say", "stance"} and debate.topic(scene):
         return debate.contribution(scene)
+    if purchases.is_purchase(scene) and (replies := purchases.answers(scene)):
+        return replies
     if keys == {"plan"} and "Stroke" in schema.get("$defs", {}):
         return {"plan": town.plan(scene)}
     if keys == {"actions"} and "_Finer" in schema.get("$defs", {}):

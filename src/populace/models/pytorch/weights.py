@@ -13,22 +13,11 @@ import numpy as np
 
 from populace.base.documents import DocumentError, read_json
 from populace.base.errors import ModelFileError
+from populace.models.adapters import Adapter
 from populace.models.bert import read_safetensors
 from populace.models.gguf_header import GgufHeader, read_header
 from populace.models.pytorch.dequantisation import block_size, unpack
-
-FAMILIES = ("llama", "qwen2")
-_GGUF_NAMES = {
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
+from populace.models.tensor_layout import FAMILIES, head_count, separate_halves, transformers_name
 
 
 @dataclass(frozen=True)
@@ -62,16 +51,19 @@ class Weights:
     tensors: dict[str, Any]
 
 
-def read_weights(path: Path, device: str, number_type: Any) -> Weights:
+def read_weights(path: Path, device: str, number_type: Any, adapter: Adapter | None = None) -> Weights:
     """Read weights onto a device.
 
     Args:
         path: A GGUF file, or a folder with `config.json` and safetensors files.
         device: `cpu` or `cuda`.
         number_type: The type of number, of PyTorch, to compute with.
+        adapter: An adapter that is merged into the weights.
     """
     try:
         shape, tensors = (_gguf if path.is_file() else _folder)(path, device)
+        if adapter is not None:
+            tensors = _merged(tensors, adapter, shape, device)
         return Weights(shape, {name: tensor.to(device, number_type).contiguous() for name, tensor in tensors})
     except (KeyError, TypeError, ValueError, ZeroDivisionError, RuntimeError) as error:
         if type(error).__name__ == "OutOfMemoryError":
@@ -82,6 +74,25 @@ def read_weights(path: Path, device: str, number_type: Any) -> Weights:
             f"{path} could not be read as a model: {' '.join(str(error).split())[:300]}.",
             "The file may be cut short; fetch it again.",
         ) from error
+
+
+def _merged(
+    tensors: Iterator[tuple[str, Any]], adapter: Adapter, shape: Shape, device: str
+) -> Iterator[tuple[str, Any]]:
+    """Weights with the change of an adapter added to them, whose rows are in the order of GGUF files."""
+    import torch
+
+    names = {transformers_name(name): name for name in adapter.tensors}
+    scale = adapter.card.alpha / adapter.rank
+    for name, tensor in tensors:
+        if name in names:
+            weight = names.pop(name)
+            a, b = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in adapter.tensors[weight])
+            heads = head_count(weight, adapter.family, shape.heads, shape.kv_heads)
+            tensor = tensor.to(device).float() + scale * ((separate_halves(b, heads) if heads else b) @ a)
+        yield name, tensor
+    if names:
+        raise ValueError(f"the adapter changes {', '.join(sorted(names.values()))}, which it does not have")
 
 
 def _check_family(path: Path, family: object) -> None:
@@ -116,29 +127,17 @@ def _gguf(path: Path, device: str) -> tuple[Shape, Iterator[tuple[str, Any]]]:
         context=int(values["context_length"]),
         frequencies=tuple(frequencies.tolist()),
     )
-    return shape, _gguf_tensors(raw, header, shape, device, family == "llama")
+    return shape, _gguf_tensors(raw, header, shape, device, family)
 
 
-def _gguf_tensors(raw: Any, header: GgufHeader, shape: Shape, device: str, permuted: bool) -> Iterator[tuple[str, Any]]:
-    fixed = {
-        "token_embd.weight": "model.embed_tokens.weight",
-        "output_norm.weight": "model.norm.weight",
-        "output.weight": "lm_head.weight",
-    }
+def _gguf_tensors(raw: Any, header: GgufHeader, shape: Shape, device: str, family: object) -> Iterator[tuple[str, Any]]:
     for name in header.tensors:
-        if name in fixed:
-            yield fixed[name], _gguf_tensor(raw, header, name, device)
-            continue
-        parts = name.split(".")
-        if parts[0] != "blk" or parts[2] not in _GGUF_NAMES:
+        known = transformers_name(name)
+        if known is None:
             continue
         tensor = _gguf_tensor(raw, header, name, device)
-        if permuted and parts[2] in ("attn_q", "attn_k"):
-            # Files of the llama family have the two halves of every head interleaved.
-            heads = shape.heads if parts[2] == "attn_q" else shape.kv_heads
-            halves = tensor.reshape(heads, shape.head_width // 2, 2, *tensor.shape[1:])
-            tensor = halves.swapaxes(1, 2).reshape(tensor.shape)
-        yield f"model.layers.{parts[1]}.{_GGUF_NAMES[parts[2]]}.{parts[3]}", tensor
+        heads = head_count(name, family, shape.heads, shape.kv_heads)
+        yield known, separate_halves(tensor, heads) if heads else tensor
 
 
 def _gguf_tensor(raw: Any, header: GgufHeader, name: str, device: str) -> Any:

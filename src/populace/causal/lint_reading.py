@@ -1,0 +1,133 @@
+"""What a prompt says about the source of a treatment's level: chance, a decision from outside, or the world as it is.
+
+The rules read English wording. They look for phrases (`lint_phrases.toml`) and check that a phrase is about the
+treatment: it stands in the sentence that states the level, or in a sentence that shares a word with it, leads to it or
+names a part of the design. A phrase about something else, such as a randomly selected person, does not count.
+"""
+
+import functools
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_SENTENCE = re.compile(r"(?<=[.?!:;])\s+|\n+")
+_WORD = re.compile(r"[a-z]{3,}")
+_POINTS_BACK = re.compile(r"^(?:it|its|this|that|yours|the one|by that|by this|according|so)\b", re.IGNORECASE)
+_RECEIVES = re.compile(r"^you (?:got|were|fell|are in)\b", re.IGNORECASE)
+_STOP = frozenset(
+    "the and for you your that this with from was were are has have had will would not can any all its his her their "
+    "they them what which who how one two than then there here per each every more most much many some such other "
+    "others been being does did done get gets got into onto over under out off who whom whose about after before "
+    "week weeks day days month months year years today tomorrow people person percent dollars euros cents now "
+    "because when where while said say says".split()
+)
+_ENDINGS = ("ing", "ies", "es", "ed", "s", "y")
+
+
+@dataclass(frozen=True)
+class SourceReading:
+    """What a prompt says about where the level of its treatment comes from.
+
+    Attributes:
+        intervention: The phrase that says that the level was set independently of everything else; empty where
+            nothing does.
+        observation: The phrase that says that the question is about the world as it is found; empty where nothing does.
+
+    Example:
+        >>> prompt = "Your price was drawn at random. It is $3. Do you buy?"
+        >>> read_source(prompt, "price", "$3", ["$2", "$3"]).intervention
+        'random'
+    """
+
+    intervention: str
+    observation: str
+
+
+def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) -> SourceReading:
+    """Read how a prompt says that the level of the treatment came about.
+
+    Args:
+        prompt: The whole prompt, as it is sent.
+        treatment: What is varied, in words.
+        level: How the level is written in this prompt; empty where the prompt states all levels, or none.
+        levels: How all levels are written.
+    """
+    text = _without(prompt, "elsewhere")
+    sentences = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    places = [place for place, sentence in enumerate(sentences) if _states(sentence, level, levels, treatment)]
+    if not places:
+        places = list(range(len(sentences)))
+    linked = [s for place, s in enumerate(sentences) if _linked(place, sentences, places, treatment, levels)]
+    chance = _first("chance", linked)
+    held = _first("constant", sentences) or _first("decree", sentences)
+    imposed = _first("decree", linked) or (held if _first("imposed", linked) else "")
+    return SourceReading(chance or imposed, _first("observation", [text]))
+
+
+def holds_all_levels(prompt: str, levels: Sequence[str]) -> bool:
+    """Whether a prompt states every level, so that whoever reads it sees the whole comparison."""
+    return len(levels) > 1 and all(_written(prompt, level) for level in levels)
+
+
+def says_constant(prompt: str) -> str:
+    """The phrase that says that nothing but the treatment differs; empty where nothing does."""
+    return _first("constant", [prompt])
+
+
+@functools.cache
+def _patterns(kind: str) -> list[re.Pattern[str]]:
+    content = tomllib.loads(Path(__file__).with_name("lint_phrases.toml").read_text("utf-8"))
+    return [re.compile(pattern, re.IGNORECASE) for pattern in content[kind]["patterns"]]
+
+
+def _first(kind: str, texts: Sequence[str]) -> str:
+    for pattern in _patterns(kind):
+        for text in texts:
+            if found := pattern.search(text):
+                return found.group()
+    return ""
+
+
+def _without(text: str, kind: str) -> str:
+    for pattern in _patterns(kind):
+        text = pattern.sub(" ", text)
+    return text
+
+
+def _written(text: str, level: str) -> bool:
+    return bool(level) and re.search(rf"(?<![\w.]){re.escape(level)}(?![\w]|\.\d)", text, re.IGNORECASE) is not None
+
+
+def _states(sentence: str, level: str, levels: Sequence[str], treatment: str) -> bool:
+    """Whether a sentence states the level of this prompt rather than the list of all levels."""
+    if not level or not _written(sentence, level):
+        return False
+    return len(levels) < 2 or not holds_all_levels(sentence, levels)
+
+
+def _linked(place: int, sentences: Sequence[str], places: Sequence[int], treatment: str, levels: Sequence[str]) -> bool:
+    """Whether a sentence is about the level: it states it, leads to it, shares a word with it or names the design."""
+    sentence = sentences[place]
+    if place in places or holds_all_levels(sentence, levels):
+        return True
+    words = _stems(sentence)
+    if words & _stems(treatment) or _first("parts", [sentence]):
+        return True
+    for stated in places:
+        leads = _POINTS_BACK.search(sentences[stated]) or _RECEIVES.search(sentences[stated])
+        if (stated - place == 1 and leads) or words & _stems(sentences[stated]):
+            return True
+    return False
+
+
+def _stems(text: str) -> set[str]:
+    return {_stem(word) for word in _WORD.findall(text.lower()) if word not in _STOP}
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word

@@ -1,0 +1,356 @@
+"""The declaration of a causal study: a treatment in a question, who is asked, and what is to be estimated.
+
+A treatment is declared once. Every design of the study is rendered from this declaration (`causal/wording.py`), so
+designs differ in how they ask and in nothing else. The sentence that holds the treatment is written apart from the
+rest of the text: nothing else in a prompt may name it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import polars as pl
+import pydantic
+from pydantic import Field
+
+from populace.base.document_lines import add_line
+from populace.base.errors import CausalStudyError, UsageError, nearest
+from populace.causal.study_checks import check_study
+from populace.causal.study_file import read_study_file
+from populace.questions import Choice, Number
+
+ITEM, PERSONA = "item", "persona"
+"""The columns that name an item and a persona."""
+MAX_ROWS = 20_000
+
+Value = float | str
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,31}$")]
+Row = Mapping[str, Any]
+
+
+class CausalPart(pydantic.BaseModel):
+    """A part of a declaration: no unknown keys, and no changes after it was read."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Treatment(CausalPart):
+    """What is varied: its levels, the population that they were drawn from, and the sentence that states one.
+
+    Attributes:
+        name: Its name, which is its field in the sentence: `{price}`.
+        levels: Numbers; or words; or words with the sentence of each, where an empty sentence is a control.
+        statement: The sentence that states one level, such as `The price is ${price:.2f}.`. Levels that bring their
+            own sentences need none.
+        label: How a level is written in a list of levels, as a template such as `${price:.2f}`.
+        noun: What it is called in a text; its name by default.
+        scale: A column of the items with which levels are multiplied, such as a regular price.
+        base: A column of the items to which levels are added, such as the price of another product.
+        drawn_from: The population of levels that these were drawn from, in words.
+        probabilities: How likely each level is in the experiment; all equally likely by default.
+        low: The smallest value that makes sense. It is 0, so a price below 0 is an error; temperatures need another.
+
+    Example:
+        >>> price = Treatment(name="price", levels=[1, 2], statement="It costs {price} dollars.")
+        >>> price.values, price.numeric
+        ((1.0, 2.0), True)
+    """
+
+    name: Name
+    levels: tuple[Value, ...] | dict[str, str]
+    statement: str = ""
+    label: str = ""
+    noun: str = ""
+    scale: str = ""
+    base: str = ""
+    drawn_from: str = ""
+    probabilities: tuple[float, ...] = ()
+    low: float = 0.0
+
+    @pydantic.field_validator("levels", mode="before")
+    @classmethod
+    def _plain_levels(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(key): "" if text is None else text for key, text in value.items()}
+        return value
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The levels in the order of the declaration."""
+        return tuple(self.levels)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the levels are numbers."""
+        return all(isinstance(value, float) for value in self.values)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The levels on the scale of the slope; words are numbered from 0."""
+        return tuple(float(v) for v in self.values) if self.numeric else tuple(map(float, range(len(self.values))))
+
+    @property
+    def words(self) -> str:
+        """What the treatment is called in a text."""
+        return self.noun or self.name.replace("_", " ")
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """How likely each level is; they add up to 1."""
+        weights = self.probabilities or (1.0,) * len(self.values)
+        return tuple(weight / sum(weights) for weight in weights)
+
+    @property
+    def equally_likely(self) -> bool:
+        """Whether all levels are equally likely."""
+        return len({round(share, 12) for share in self.shares}) == 1
+
+    def sentence(self, level: int) -> str:
+        """The sentence that states a level, as a template with the field of the treatment; empty for a control."""
+        return self.levels[str(self.values[level])] if isinstance(self.levels, dict) else self.statement
+
+    def list_entry(self, level: int) -> str:
+        """How a level is written in a list of levels, as a template."""
+        if isinstance(self.levels, dict):
+            return self.sentence(level).strip() or f"(nothing is said about the {self.words})"
+        return self.label or f"{{{self.name}}}"
+
+    def situation(self, level: int) -> str:
+        """A level as an entry of a numbered list of situations, as a template."""
+        return self.list_entry(level) if isinstance(self.levels, dict) else self.statement
+
+    def value_at(self, level: int, items: pl.DataFrame) -> pl.Series:
+        """What fills the field of the treatment at a level, for each row of a table of items."""
+        value = self.values[level]
+        if (self.scale or self.base) and isinstance(value, float):
+            zeros = pl.Series(self.name, [0.0]).new_from_index(0, items.height)
+            unit = items[self.scale].cast(pl.Float64) if self.scale else zeros + 1.0
+            start = items[self.base].cast(pl.Float64) if self.base else zeros
+            return (unit * value + start).round(10).alias(self.name)
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        return pl.Series(self.name, [whole]).new_from_index(0, items.height)
+
+    def subset(self, rows: Sequence[int]) -> Treatment:
+        """The same treatment with some of its levels, such as the lower half of a range."""
+        levels: Any = tuple(self.values[row] for row in rows)
+        if isinstance(self.levels, dict):
+            levels = {str(name): self.levels[str(name)] for name in levels}
+        kept = tuple(self.probabilities[row] for row in rows) if self.probabilities else ()
+        return self.model_copy(update={"levels": levels, "probabilities": kept})
+
+    def require_levels(self, levels: Sequence[Value], source: str) -> None:
+        """Raise CausalStudyError where another table, such as one of human answers, has other levels.
+
+        Example:
+            >>> Treatment(name="price", levels=[1, 2], statement="{price}").require_levels([1, 2], "humans.csv")
+        """
+        here: list[Value] = [v if isinstance(v, str) else round(v, 9) for v in self.values]
+        there: list[Value] = [v if isinstance(v, str) else round(float(v), 9) for v in levels]
+        extra = [f"{v}" for v in dict.fromkeys(there) if v not in here]
+        missing = [f"{v}" for v in here if v not in there]
+        if extra or missing:
+            parts = [f"it has {', '.join(extra)}"] * bool(extra) + [f"it lacks {', '.join(missing)}"] * bool(missing)
+            raise CausalStudyError(
+                f"the levels of {source} are not those of {self.name!r}: {' and '.join(parts)}.",
+                "A curve is compared at equal levels: use the levels of the table, or bring it to these.",
+            )
+
+
+class Covariate(CausalPart):
+    """Something that matters for the answer and that a blind prompt leaves open.
+
+    Attributes:
+        name: Its name, which is its field in the sentence: `{past_price}`.
+        statement: The sentence that states its value, for the design in which covariates are stated.
+        values: The values of its population, each equally likely; one value holds it fixed.
+        question: How its unstated value is asked for, in prompts that state the treatment and nothing else.
+        unit: The unit of the answer.
+        bounds: The smallest and the largest answer that makes sense.
+        scale: A column of the items with which values are multiplied and by which answers are divided.
+        comparable: Whether it is on the scale of the treatment, so that a level lies above or below it: another price
+            beside a price. Only such covariates can turn the response into a step (focalism).
+        sd: Its standard deviation in the population, where it is known; taken from the answers otherwise.
+
+    Example:
+        >>> Covariate(name="past_price", statement="It was {past_price} dollars.", values=[1.0]).fixed
+        True
+    """
+
+    name: Name
+    statement: str = ""
+    values: tuple[float, ...] | tuple[str, ...] = ()
+    question: str = ""
+    unit: str = ""
+    bounds: tuple[float, float] = (0.0, math.inf)
+    scale: str = ""
+    comparable: bool = False
+    sd: float | None = Field(None, gt=0)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it has one value for everybody."""
+        return len(self.values) == 1
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers."""
+        return bool(self.values) and all(isinstance(value, float) for value in self.values)
+
+    @property
+    def words(self) -> str:
+        """What it is called in a text."""
+        return self.name.replace("_", " ")
+
+    def elicitation(self) -> Number:
+        """The question for its unstated value."""
+        low, high = self.bounds
+        return Number(self.question, low=low, high=high, unit=self.unit)
+
+    def value_for(self, choices: pl.Series, items: pl.DataFrame) -> pl.Series:
+        """What fills its field, by the number of its value, for each row of a table of items."""
+        column = pl.Series(self.name, self.values)[choices]
+        if self.scale and self.numeric:
+            column = (column * items[self.scale].cast(pl.Float64)).round(10)
+        return column.alias(self.name)
+
+
+class CausalStudy(CausalPart):
+    """A study of what a treatment does to an answer.
+
+    The estimand is E[Y(do level)]: the mean answer if everybody in the population were given a level, over the stated
+    population of covariates; as a slope in log-odds and as the area between two curves.
+
+    Attributes:
+        title: Its title.
+        treatment: What is varied.
+        setting: What people are told besides; it must not name the treatment.
+        question: What they are asked; it must not name the treatment either.
+        options: The possible answers.
+        success: The answer that counts.
+        order: The order in which options are shown where one level is stated: `fixed`, `reversed`, `random` for each
+            person, or `rotate`, the average over all rotations.
+        covariates: What matters besides, and is left open by a blind prompt.
+        items: What the question is about, a row each, with the same columns: products, messages … One unnamed item by
+            default.
+        personas: Who is asked, a row each, with the same columns. One person without a profile by default.
+        profile: Who a persona is, as a template over their columns; by default all columns are listed.
+        held: What the lot leaves as it is, in the words in which an unblinded prompt tells it.
+        population: The population of people and covariates that the estimand is about, in words.
+        expected: What the answers should do as the treatment rises, if they respond to it at all.
+        unit: The change of the treatment that the slope is given for.
+        forecasts: How many independent forecasts each item gets in the aggregate design.
+
+    Example:
+        >>> study = CausalStudy.read({
+        ...     "treatment": {"name": "price", "levels": [1, 2], "statement": "It costs {price} dollars."},
+        ...     "setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes"})
+        >>> study.estimand
+        "E[Y(do price)]: the share of 'yes' if everybody were given a level of price"
+    """
+
+    metavar: ClassVar[str] = "FILE"
+
+    title: str = "Causal study"
+    treatment: Treatment
+    setting: str = Field(min_length=1)
+    question: str = Field(min_length=1)
+    options: tuple[str, ...] = Field(min_length=2, max_length=26)
+    success: str
+    order: Literal["fixed", "reversed", "random", "rotate"] = "fixed"
+    covariates: tuple[Covariate, ...] = ()
+    items: tuple[Row, ...] = Field(({},), min_length=1, max_length=MAX_ROWS)
+    personas: tuple[Row, ...] = Field(({},), min_length=1, max_length=MAX_ROWS)
+    profile: str = ""
+    held: str = "the rest of the situation, all that happened before, and the people who take part"
+    population: str = ""
+    expected: Literal["falls", "rises", "either"] = "either"
+    unit: float = Field(1.0, gt=0)
+    forecasts: int = Field(20, ge=1, le=1000)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _parse(cls, value: Any) -> Any:
+        return read_study_file(Path(value)) if isinstance(value, (str, Path)) else value
+
+    @pydantic.model_validator(mode="after")
+    def _check(self) -> Self:
+        check_study(self)
+        return self
+
+    @classmethod
+    def read(cls, source: str | Path | Mapping[str, Any] | CausalStudy) -> CausalStudy:
+        """A study from a YAML file or from a mapping.
+
+        Raises:
+            CausalStudyError: If the file cannot be read or the declaration is wrong; the text names file and line.
+        """
+        if isinstance(source, CausalStudy):
+            return source
+        try:
+            return cls.model_validate(source)
+        except pydantic.ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            message = first["msg"].removeprefix("Value error, ")
+            problem: UsageError = CausalStudyError(f"{place}: {message}." if place else f"{message}.", _HINT)
+            problem.entry, problem.__cause__ = tuple(first["loc"]), error
+        except CausalStudyError as error:
+            problem = error
+        if isinstance(source, (str, Path)):
+            add_line(problem, Path(source))
+        raise problem
+
+    @property
+    def answer_question(self) -> Choice:
+        """The question as it is put where one level is stated."""
+        return Choice(self.question, options=self.options, order=self.order)
+
+    @property
+    def estimand(self) -> str:
+        """What is estimated, in words."""
+        text = f"E[Y(do {self.treatment.name})]: the share of {self.success!r} if everybody were given a level of "
+        text += self.treatment.words
+        return f"{text}, over {self.population}" if self.population else text
+
+    @property
+    def item_table(self) -> pl.DataFrame:
+        """The items as a table, with a column `item` that names each."""
+        return _table(self.items, ITEM)
+
+    @property
+    def persona_table(self) -> pl.DataFrame:
+        """The personas as a table, with a column `persona` that names each."""
+        return _table(self.personas, PERSONA)
+
+    @property
+    def digest(self) -> str:
+        """A hash of the whole declaration: another one for every change."""
+        return hashlib.blake2b(self.model_dump_json().encode(), digest_size=8).hexdigest()
+
+    def covariate(self, name: str) -> Covariate:
+        """A covariate by its name."""
+        for covariate in self.covariates:
+            if covariate.name == name:
+                return covariate
+        guess = nearest(name, [covariate.name for covariate in self.covariates])
+        raise CausalStudyError(
+            f"the study has no covariate {name!r}.", f"Did you mean {guess!r}?" if guess else "Declare it."
+        )
+
+    def with_levels(self, rows: Sequence[int]) -> CausalStudy:
+        """The same study with some of the levels of its treatment."""
+        return self.model_copy(update={"treatment": self.treatment.subset(rows)})
+
+
+_HINT = "See the keys of a causal study in docs/concepts/causal-designs.md."
+
+
+def _table(rows: Sequence[Row], key: str) -> pl.DataFrame:
+    """Rows as a table with a column of names, numbered from 1 where there are none."""
+    columns = {name: pl.Series(name, [row[name] for row in rows], strict=False) for name in rows[0]}
+    names = columns.pop(key, pl.Series([str(place) for place in range(1, len(rows) + 1)])).cast(pl.String)
+    return pl.DataFrame({key: names, **columns})

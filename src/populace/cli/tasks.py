@@ -1,0 +1,73 @@
+"""The command `tasks`: a model in place of people in games, experiments and other tasks of a corpus of decisions."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from populace.base.errors import UsageError
+from populace.cli.options import call_options, command, current_workspace, option, settings_options
+from populace.cli.output import out, report_json, table
+from populace.cli.progress import fetch_missing_models
+from populace.cli.running import resumable_run
+from populace.cli.scenarios import report_estimate
+from populace.engine.run import simulate
+from populace.evaluation import HumanDecisions
+from populace.evaluation.human_answers import read_answer_table
+from populace.evaluation.task_comparison import compare_tasks, comparison_table
+from populace.journal import RunSettings
+from populace.surveys.task_agents import task_answers, task_survey
+
+ANSWERS = "answers.parquet"
+
+
+@command("tasks")
+@click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False))
+@option("--task", "names", multiple=True, metavar="TASK", help="A task; all by default.")
+@option("--family", "families", multiple=True, metavar="FAMILY", help="A family of tasks; all by default.")
+@option("--answers", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Answers from an earlier call.")
+@option("--only-ask", is_flag=True, help="Ask, write the answers, and compare later with --answers.")
+@option("--to", metavar="FOLDER", default=".", help="Where answers and tables are written.")
+@option("--estimate", "only_estimate", is_flag=True, help="Say what it would cost, and ask nobody.")
+@settings_options(RunSettings)
+@call_options
+def tasks_command(
+    folder: str,
+    names: tuple[str, ...],
+    families: tuple[str, ...],
+    answers: str | None,
+    only_ask: bool,
+    to: str,
+    only_estimate: bool,
+    **options: Any,
+) -> None:
+    if answers and only_ask:
+        raise UsageError("--answers and --only-ask exclude each other.")
+    decisions = HumanDecisions.read(folder, tasks=names or None, families=families or None)
+    target = Path(to)
+    target.mkdir(parents=True, exist_ok=True)
+    files = []
+    if answers:
+        given = read_answer_table(Path(answers))
+    else:
+        workspace = current_workspace()
+        scenario = task_survey(decisions, workspace=workspace)
+        if only_estimate:
+            report_estimate(scenario, options["model"])
+            return
+        fetch_missing_models(options["model"] if options["decider"] == "model" else "")
+        with resumable_run() as display:
+            run = simulate(scenario, workspace=workspace, observer=display, **options)
+        given = task_answers(run)
+        files.append(target / ANSWERS)
+        given.write_parquet(files[0], compression="zstd")
+    comparisons = [] if only_ask else compare_tasks(decisions, given, seed=options["seed"])
+    result = comparison_table(comparisons)
+    if not only_ask:
+        files.append(target / "tasks.csv")
+        result.write_csv(files[-1])
+    report_json({"tasks": result, "files": [str(file) for file in files]})
+    if not only_ask:
+        table(result, "agents against people")
+    for file in files:
+        out.print_line(f"  wrote {file}")

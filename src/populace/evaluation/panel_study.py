@@ -1,0 +1,143 @@
+"""A model in place of the people of a panel: arms, floors on the same information, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import HumanDataError
+from populace.evaluation.arms import Arm
+from populace.evaluation.fidelity_report import FidelityReport
+from populace.evaluation.floors import FloorKind, fit_floor
+from populace.evaluation.human_answers import HumanAnswers
+from populace.evaluation.predictions import Predictions
+from populace.evaluation.resampling import Clusters
+from populace.evaluation.sensitivity import GroupFlip, GroupSensitivity, group_sensitivity
+
+FLOORS: tuple[FloorKind, ...] = ("regression", "boosting")
+
+
+@dataclass(frozen=True)
+class PanelStudy:
+    """Which people and items of a panel are predicted, and what agents know.
+
+    Attributes:
+        name: Its name.
+        human: The held-out people, with the answers to all items.
+        others: The people on whom floors are fitted.
+        targets: The items that are predicted.
+        arms: What agents know.
+        flips: The groups between which answers of agents are moved.
+    """
+
+    name: str
+    human: HumanAnswers
+    others: HumanAnswers
+    targets: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    flips: tuple[GroupFlip, ...] = ()
+
+    @property
+    def flip_arms(self) -> tuple[Arm, ...]:
+        """The agents of both groups of every flip; each knows the whole profile."""
+        profile = self.human.profiles.columns
+        return tuple(arm for flip in self.flips for arm in flip.arms(profile))
+
+    def predictions(self, answers: pl.DataFrame, arm: str) -> Predictions:
+        """What the agents of an arm answer, from a table as `ask_panel` returns it."""
+        missing = [name for name in ("person", "arm", "item", "probabilities") if name not in answers.columns]
+        if missing:
+            raise HumanDataError(f"the table of answers has no column {missing[0]!r}.")
+        mine = answers.filter(pl.col("arm") == arm)
+        if not mine.height:
+            raise HumanDataError(
+                f"there are no answers of the arm {arm!r}.",
+                f"There are: {', '.join(answers['arm'].unique().sort().to_list())}.",
+            )
+        return Predictions.from_table(arm, mine, self.human.select(self.targets))
+
+    def floors(self, *, kinds: Sequence[FloorKind] = FLOORS, seed: int = 0) -> list[Predictions]:
+        """Simple models on the information of each arm, fitted on the others."""
+        return [
+            replace(
+                fit_floor(
+                    kind,
+                    self.human,
+                    self.others,
+                    profile=arm.profile,
+                    context=arm.context,
+                    targets=self.targets,
+                    seed=seed,
+                ),
+                name=f"{kind}, {arm.name}",
+            )
+            for arm in self.arms
+            for kind in kinds
+        ]
+
+    def _floor(self, kind: FloorKind, arm: Arm, seed: int) -> Predictions:
+        return fit_floor(
+            kind,
+            self.human,
+            self.others,
+            profile=arm.profile,
+            context=arm.context,
+            targets=self.targets,
+            seed=seed,
+        )
+
+    def sensitivities(self, answers: pl.DataFrame, *, seed: int = 0) -> list[GroupSensitivity]:
+        """How far agents move between the groups of each flip, against all people."""
+        everybody = _joined(self.human, self.others).select(self.targets)
+        results = []
+        for flip in self.flips:
+            first, second = flip.arms(self.human.profiles.columns)
+            results.append(
+                group_sensitivity(
+                    flip,
+                    everybody,
+                    self.predictions(answers, first.name),
+                    self.predictions(answers, second.name),
+                    seed=seed,
+                )
+            )
+        return results
+
+    def report(
+        self,
+        answers: pl.DataFrame,
+        *,
+        floors: Sequence[Predictions] | None = None,
+        clusters: Clusters = "both",
+        seed: int = 0,
+    ) -> FidelityReport:
+        """Score the answers of agents beside floors and ceiling.
+
+        Args:
+            answers: A table as `ask_panel` returns it.
+            floors: What floors answer; they are fitted where they are not given.
+            clusters: What the intervals are about.
+            seed: The seed of bootstrap and floors.
+        """
+        return FidelityReport.of(
+            self.name,
+            self.human.select(self.targets),
+            self.others.select(self.targets),
+            [self.predictions(answers, arm.name) for arm in self.arms],
+            floors=self.floors(seed=seed) if floors is None else floors,
+            clusters=clusters,
+            seed=seed,
+        )
+
+
+def _joined(human: HumanAnswers, others: HumanAnswers) -> HumanAnswers:
+    return replace(
+        human,
+        people=human.people + others.people,
+        answers=np.vstack([human.answers, others.answers]),
+        retest=np.vstack([human.retest, others.retest]),
+        profiles=pl.concat([human.profiles, others.profiles]) if human.profiles.width else human.profiles,
+    )

@@ -1,0 +1,37 @@
+"""Everyday goods at eleven prices: does the share of shoppers who buy fall with the price, as it does among people?"""
+
+import numpy as np
+
+from populace.causal.scenario import DesignScenario
+from populace.causal.study import CausalStudy
+from populace.engine.scenario import Field
+from populace.scenarios.demand.products import read_products
+from populace.scenarios.demand.study import PROFILE, demand_study, shipped_shoppers
+
+
+class Demand(DesignScenario):
+    """Shoppers meet everyday goods at 0 to 200 % of their regular price, and buy them or not.
+
+    Example:
+        >>> from populace import simulate
+        >>> run = simulate(Demand(products=2, shoppers=3), model="scripted:cast", keep="nothing")
+        >>> shares = run.metrics["mean_answer"].drop_nans().drop_nulls()
+        >>> shares[0] > shares[5] > shares[-1]
+        True
+    """
+
+    products: int = Field(40, ge=1, le=40, description="How many of the 40 products are sold.")
+    shoppers: int = Field(20, ge=1, le=500, description="How many of the 500 shoppers are asked.")
+    points: int = Field(11, ge=2, le=41, description="How many prices there are, from 0 to 200 % of the regular one.")
+
+    @classmethod
+    def title(cls) -> str:
+        """The name in run names."""
+        return "demand"
+
+    def declaration(self) -> CausalStudy:
+        """The demand study with as many products, shoppers and prices as the parameters say."""
+        points = tuple(round(float(point), 6) for point in np.linspace(0, 2, self.points))
+        return demand_study(
+            read_products().head(self.products), shipped_shoppers(self.shoppers), points=points, profile=PROFILE
+        )

@@ -1,0 +1,1 @@
+"""Web sessions: pages as simplified HTML, a shop that people use, and sessions as tables."""

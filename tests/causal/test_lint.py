@@ -1,0 +1,123 @@
+"""The ambiguity lint: ambiguous designs are found before a call is spent, and clean ones raise no alarm.
+
+The clean designs were written before the lint existed, by the author of the lint, and have not been changed since; the
+file was committed first. On its first run the lint raised 2 alarms in 66 clean designs and found all 40 ambiguous ones;
+two words were then added to its list of the parts of a design ("offers", "attributes").
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from populace import simulate
+from populace.base.errors import CausalStudyError
+from populace.causal import CausalScenario, CausalStudy, LevelPrompt, LintFinding, lint_prompts, lint_study
+
+STUDY: dict[str, Any] = {
+    "treatment": {
+        "name": "price",
+        "levels": [1, 2],
+        "statement": "It costs ${price:.2f}.",
+        "label": "${price:.2f}",
+    },
+    "setting": "You see apples.",
+    "question": "Do you buy them?",
+    "options": ["yes", "no"],
+    "success": "yes",
+}
+
+
+def designs(name: str) -> list[dict[str, Any]]:
+    path = Path(__file__).parent / "designs" / f"{name}.toml"
+    return list(tomllib.loads(path.read_text("utf-8"))["design"])
+
+
+def findings(design: dict[str, Any]) -> list[LintFinding]:
+    levels, text = design["levels"], design["prompt"]
+    prompts = [LevelPrompt(level, text.replace("{level}", level)) for level in levels]
+    if "{level}" not in text:
+        prompts = [LevelPrompt("", text)]
+    return lint_prompts(prompts, design["treatment"], levels, estimand=design.get("estimand", "interventional"))
+
+
+def changed(**treatment: Any) -> CausalStudy:
+    return CausalStudy.read(STUDY | {"treatment": STUDY["treatment"] | treatment})
+
+
+def test_at_least_27_of_30_ambiguous_designs_are_found() -> None:
+    found = [bool(findings(design)) for design in designs("ambiguous")]
+    assert len(found) >= 30 and sum(found) >= 0.9 * len(found)
+
+
+def test_at_most_3_of_60_clean_designs_raise_an_alarm() -> None:
+    alarms = [design["name"] for design in designs("clean") if findings(design)]
+    assert len(designs("clean")) >= 60 and len(alarms) <= 3, alarms
+
+
+def test_a_finding_holds_wording_that_settles_it() -> None:
+    text = "A coffee costs {}. Do you buy it?"
+    levels = ["$2", "$4"]
+    [finding] = lint_prompts([LevelPrompt(level, text.format(level)) for level in levels], "price", levels)
+    settling = finding.wording.partition('"')[2].rstrip('"')
+    settled = [LevelPrompt(level, f"{settling} {text.format(level)}") for level in levels]
+    assert lint_prompts(settled, "price", levels) == []
+
+
+def test_the_blind_design_of_a_study_is_ambiguous_and_the_others_are_not() -> None:
+    assert [(finding.design, finding.kind) for finding in lint_study(CausalStudy.read(STUDY))] == [
+        ("blind", "ambiguous")
+    ]
+
+
+def test_stating_covariates_does_not_settle_where_the_treatment_comes_from() -> None:
+    covariate = {"name": "past", "statement": "Last week it cost ${past:.2f}.", "values": [1.5]}
+    found = lint_study(CausalStudy.read(STUDY | {"covariates": [covariate]}))
+    assert [(finding.design, finding.kind) for finding in found] == [
+        ("blind", "ambiguous"),
+        ("covariates", "ambiguous"),
+    ]
+
+
+def test_a_blind_design_whose_setting_tells_the_randomisation_is_clean() -> None:
+    setting = "You see apples. Today their price was drawn at random, from $1.00 and $2.00."
+    assert lint_study(CausalStudy.read(STUDY | {"setting": setting}), ["blind"]) == []
+
+
+def test_two_levels_that_render_to_one_prompt_are_an_error_before_the_first_call() -> None:
+    study = changed(levels=[1, 1.2], statement="It costs about ${price:.0f}.", label="${price:.2f}")
+    errors = [finding for finding in lint_study(study) if finding.error]
+    assert [finding.design for finding in errors] == ["blind", "unblinded", "within", "aggregate"]
+    with pytest.raises(CausalStudyError, match="have the same prompt, word for word"):
+        simulate(CausalScenario(study=study), model="scripted:uniform", keep="nothing")
+
+
+def test_two_items_that_render_to_one_prompt_are_an_error() -> None:
+    study = CausalStudy.read(STUDY | {"items": [{"product": "apples"}, {"product": "pears"}]})
+    [error] = [finding for finding in lint_study(study, ["unblinded"]) if finding.error]
+    assert "item 1 at price 1.0 and item 2 at price 1.0" in error.text
+
+
+def test_two_values_of_a_covariate_that_render_to_one_prompt_are_an_error() -> None:
+    covariate = {"name": "past", "statement": "Last week it cost ${past:.0f}.", "values": [1.1, 1.4]}
+    study = CausalStudy.read(STUDY | {"covariates": [covariate]})
+    assert any(finding.error for finding in lint_study(study, ["covariates"]))
+    with pytest.raises(CausalStudyError, match=r"past 1\.1 and past 1\.4"):
+        simulate(CausalScenario(study=study, design="covariates"), model="scripted:uniform", keep="nothing")
+
+
+def test_levels_that_differ_in_two_numbers_are_reported() -> None:
+    levels = ["$199, 64 GB", "$399, 128 GB"]
+    text = "The offer was chosen at random: a phone for {}. Do you buy it?"
+    kinds = [f.kind for f in lint_prompts([LevelPrompt(x, text.format(x)) for x in levels], "offer", levels)]
+    assert kinds == ["bundled"]
+
+
+def test_an_observational_question_in_an_interventional_study_is_reported() -> None:
+    text = "Among shoppers who paid {} for a coffee, as recorded last year, what share came back?"
+    prompts = [LevelPrompt(level, text.format(level)) for level in ("$2", "$4")]
+    assert [f.kind for f in lint_prompts(prompts, "price", ["$2", "$4"])] == ["other reading"]
+    assert lint_prompts(prompts, "price", ["$2", "$4"], estimand="observational") == []

@@ -1,0 +1,131 @@
+"""A causal study is declared once, and says what is wrong with it before anything is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from populace.base.errors import CausalStudyError
+from populace.causal import CausalStudy
+from support.causal import DECLARATION, study
+
+FILE = """\
+title: Apples
+treatment:
+  name: price
+  levels: [1, 2]
+  statement: "It costs {price} dollars."
+setting: You see apples.
+question: Do you buy?
+options: [yes, no]
+success: yes
+covariates:
+  - name: income
+    question: What do you earn?
+"""
+
+
+def read(folder: Path, text: str) -> CausalStudy:
+    file = folder / "apples.yaml"
+    file.write_text(text)
+    return CausalStudy.read(file)
+
+
+def test_a_file_holds_the_whole_declaration(tmp_path: Path) -> None:
+    assert read(tmp_path, FILE).options == ("yes", "no")
+
+
+def test_items_and_personas_may_be_tables_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,name\n30,Ann\n50,Bo\n")
+    (tmp_path / "goods.csv").write_text("item,regular_price\ncola,2\nbread,3.5\n")
+    declared = read(tmp_path, FILE + "items: goods.csv\npersonas: people.csv\n")
+    assert declared.persona_table.rows() == [("1", 30, "Ann"), ("2", 50, "Bo")]
+    assert declared.item_table.rows() == [("cola", 2.0), ("bread", 3.5)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "words"),
+    [
+        ("levels: [1, 2]", "levels: []", 4, "no levels"),
+        ("levels: [1, 2]", "levels: [1]", 4, "1 level"),
+        ("levels: [1, 2]", "levels: [1, -2]", 4, "the level -2 of 'price' is below 0"),
+        ("levels: [1, 2]", "levels: [1, .nan]", 4, "not a number"),
+        ("levels: [1, 2]", "levels: [1, 1]", 4, "there twice"),
+        ("levels: [1, 2]", "levels: [1, two]", 4, "numbers and words mixed"),
+        ("levels: [1, 2]", "levels: [1, 2]\n  probabilities: [1]", 5, "probabilities"),
+        ('statement: "It costs {price} dollars."', "statement: It is cheap.", 5, "all levels would read the same"),
+        ('statement: "It costs {price} dollars."', 'statement: "{price} and {cost}"', 5, "nothing fills the field {cost}"),
+        ("setting: You see apples.", 'setting: "You see apples for {price}."', 6, "names the treatment"),
+        ("question: Do you buy?", 'question: "Do you buy with {income}?"', 7, "names the covariate"),
+        ("question: Do you buy?", 'question: "Do you buy {"', 7, "not well formed"),
+        ("success: yes", "success: maybe", 9, "not one of the options"),
+        ("name: income", "name: price", 11, "the covariate 'price' is also the treatment"),
+        ("question: What do you earn?", "values: [1]", 11, "neither stated nor asked for"),
+        ("question: What do you earn?", 'statement: "You earn {income}."', 11, "has no values"),
+        ("question: What do you earn?", "question: Really?\n    colour: red", 13, "Extra inputs"),
+        ("title: Apples", "title: Apples\nitems: [{price: 1}]", 4, "is also a column of the items"),
+        ("title: Apples", "title: Apples\nitems: [{a: 1}, {b: 1}]", 2, "do not have the same columns"),
+        ("title: Apples", "title: Apples\nitems: nowhere.csv", 2, "cannot be read"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, before: str, after: str, line: int, words: str) -> None:
+    assert before in FILE
+    with pytest.raises(CausalStudyError) as error:
+        read(tmp_path, FILE.replace(before, after, 1))
+    assert f"apples.yaml, line {line}:" in error.value.what
+    assert words in error.value.what
+    assert error.value.code == "P130"
+
+
+@pytest.mark.parametrize("text", ["", "- 1\n", "title: [", "\x00"])
+def test_a_file_that_is_no_study_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(CausalStudyError, match="apples.yaml"):
+        read(tmp_path, text)
+
+
+def test_levels_below_zero_are_allowed_where_they_make_sense() -> None:
+    temperature = {"name": "degrees", "levels": [-5, 5], "statement": "It is {degrees} degrees.", "low": -50}
+    assert study(treatment=temperature, covariates=[]).treatment.values == (-5.0, 5.0)
+
+
+def test_a_human_table_with_other_levels_is_refused() -> None:
+    treatment = study().treatment
+    treatment.require_levels([1.5, 1.0, 0.5, 0.5], "humans.csv")
+    with pytest.raises(CausalStudyError, match=r"humans.csv are not those of 'price': it has 2.0 and it lacks 1.5"):
+        treatment.require_levels([0.5, 1.0, 2.0], "humans.csv")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scale": "weight"},
+        {"comparable": True, "values": ["low", "high"], "scale": ""},
+        {"bounds": [3, 1]},
+        {"bounds": [0, 1]},
+        {"values": [1, 1]},
+    ],
+)
+def test_covariates_must_fit_the_items_and_the_treatment(changes: dict[str, Any]) -> None:
+    past = DECLARATION["covariates"][0] | changes
+    with pytest.raises(CausalStudyError):
+        study(covariates=[past])
+
+
+def test_another_declaration_has_another_digest() -> None:
+    assert study().digest == study().digest != study(title="Other").digest
+
+
+def test_levels_can_be_added_to_a_column_of_the_items() -> None:
+    added = study(
+        treatment={
+            "name": "price",
+            "levels": [0, 0.2],
+            "base": "regular_price",
+            "statement": "It costs ${price:.2f}.",
+        }
+    )
+    assert added.treatment.value_at(1, added.item_table).to_list() == [2.2, 3.7]
+    with pytest.raises(CausalStudyError, match="no column 'weight'"):
+        study(treatment=added.treatment.model_dump() | {"base": "weight"})
