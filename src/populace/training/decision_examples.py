@@ -25,7 +25,7 @@ from populace.training.rendering import render_shares, render_texts
 from populace.training.sequences import ModelVocabulary
 
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\"{])")
-_FORMS = 6
+_FORMS = 4
 """How many ways of asking each task are drawn for a pass."""
 _MOST_WEIGHT = 12.0
 """The most that one situation counts, however many people were in it."""
@@ -92,10 +92,14 @@ class DecisionSource:
         table = decisions.table.filter(~pl.col("task").is_in(list(self.skipped)))
         if not table.height:
             raise TrainingError("none of the decisions can be learned from.", "; ".join(self.skipped.values())[:300])
-        self._rows = _situations(table)
-        self.parts = max(1, round(self._rows.height / size))
+        rows = _situations(table)
+        self.parts = max(1, round(rows.height / size))
         key = pl.when(pl.col("profile") == "{}").then(pl.col("seen")).otherwise(pl.col("profile"))
-        self._part = (self._rows.select(key.alias("key"))["key"].hash(seed=seed) % self.parts).to_numpy()
+        self._part = (rows.select(key.alias("key"))["key"].hash(seed=seed) % self.parts).to_numpy().astype(np.uint32)
+        # Each profile and each situation is held once, which makes a source small to send to other processes.
+        self._texts = {name: rows[name].unique().sort() for name in ("task", "profile", "seen")}
+        codes = [pl.col(name).replace_strict(texts, _codes(texts)) for name, texts in self._texts.items()]
+        self._rows = rows.with_columns(codes)
         self._forms: dict[tuple[str, int, int], tuple[int, str, str, list[str]]] = {}
 
     def __len__(self) -> int:
@@ -124,7 +128,8 @@ class DecisionSource:
         return TrainingExamples(pl.concat(tables)), rows.select("task", "profile", "seen")
 
     def _part_rows(self, part: int) -> pl.DataFrame:
-        return self._rows.filter(pl.Series(self._part == part)).sort("task", "profile", "seen")
+        rows = self._rows.filter(pl.Series(self._part == part)).sort("task", "profile", "seen")
+        return rows.with_columns(texts[rows[name]].alias(name) for name, texts in self._texts.items())
 
     def _systems(self, rows: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
         """The profile of each row as text; rows of one task without profiles share one."""
@@ -236,6 +241,10 @@ def _situations(table: pl.DataFrame) -> pl.DataFrame:
         .agg(pl.col("answer").alias("choices"), pl.col("count").alias("counts"), pl.col("person").first())
         .with_columns(weight=pl.col("counts").list.sum().cast(pl.Float64).clip(upper_bound=_MOST_WEIGHT))
     )
+
+
+def _codes(texts: pl.Series) -> pl.Series:
+    return pl.Series(np.arange(len(texts), dtype=np.uint32))
 
 
 def _shares(task: DecisionTask, rows: pl.DataFrame) -> Any:
