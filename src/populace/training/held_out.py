@@ -13,7 +13,7 @@ from populace.evaluation.human_decisions import HumanDecisions
 from populace.training.base_network import training_library
 from populace.training.decision_examples import DecisionSource
 from populace.training.sequences import ModelVocabulary, pack
-from populace.training.supervised import TreeAttention
+from populace.training.tree_attention import TreeAttention
 
 _SITUATION = ["task", "profile", "seen"]
 
