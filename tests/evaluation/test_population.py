@@ -198,6 +198,12 @@ def test_a_flip_to_a_group_of_one_person_is_refused() -> None:
         group_sensitivity(GroupFlip.read("party=left|green"), replace(human, profiles=profiles), agents, agents)
 
 
+def test_a_value_that_nobody_has_is_named() -> None:
+    human = people(50)
+    with pytest.raises(UnknownNameError, match="no value of the column 'party' named 'rigth'"):
+        group_sensitivity(GroupFlip.read("party=left|rigth"), human, *[Predictions.majority(human, 50)] * 2)
+
+
 def experiment(effect: float, count: int = 300, seed: int = 1) -> HumanDecisions:
     rng = np.random.default_rng(seed)
     task = DecisionTask("gift", "experiment", "A {thing}. How generous?", "CC0", ("1", "2", "3", "4", "5", "6"))
