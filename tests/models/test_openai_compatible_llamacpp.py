@@ -134,3 +134,15 @@ def test_a_server_that_answers_to_any_name_is_not_taken_for_the_model_that_was_n
     assert isinstance(outcome, Failure)
     assert "another model answered" in outcome.detail
     assert any("does not list another-model" in note for note in model.notes)
+
+
+def test_prompts_in_lists_get_the_distributions_of_the_conversations(address):
+    people = [Request((("user", f"Person {i}: tea?"),), "Answer:", 1, 20) for i in range(8)]
+    model = served(address, concurrency=8)
+    together = ask(model, *people)
+    before = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+    user = "<|im_start|>user\nPerson 3: tea?<|im_end|>\n<|im_start|>assistant\nAnswer:"
+    assert model._lists.prompt(people[3]) == before + user
+    (alone,) = ask(served(address), people[3])
+    assert spread(together[3]) == pytest.approx(spread(alone), abs=0.01)
+    assert (together[3].prompt_tokens, together[3].completion_tokens) == (alone.prompt_tokens, alone.completion_tokens)

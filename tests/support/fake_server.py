@@ -133,6 +133,8 @@ class FakeServer:
         log: A file for one line as each chat request starts and one as it is answered; probes are left out.
         remember: Whether to keep what was seen; a benchmark would only fill memory with it.
         tokenised: What `/tokenize` answers; it is not there without.
+        lists: The way in which lists of prompts are taken and the chat template is told; neither without.
+        template: Writes conversations as prompts, where lists are taken.
 
     Attributes:
         seen: The chat requests so far, without probes.
@@ -164,8 +166,12 @@ class FakeServer:
         log: Path | None = None,
         remember: bool = True,
         tokenised: Any = None,
+        lists: Literal["llamacpp", "vllm"] | None = None,
+        template: Callable[[list[dict[str, str]]], str] | None = None,
     ) -> None:
         self.tokenised, self.tokenisations = tokenised, 0
+        self.lists, self.template = lists, template or chat_prompt
+        self.list_requests = self.most_in_list = 0
         self.acts, self.probing = _function(acts), _function(probing)
         self.listing = listing
         self.models = {"fake-1": "fake"} if models is None else models
@@ -241,9 +247,70 @@ class FakeServer:
         if target == b"POST /tokenize" and self.tokenised is not None:
             self.tokenisations += 1
             return _spelled(Act(body=self.tokenised))
+        if self.lists is not None and (answer := self._list_answer(target, body)) is not None:
+            return answer
         if target != f"POST {self.path}/chat/completions".encode():
             return _spelled(failing(404, f"There is nothing at {target.decode('latin-1')}."))
         return self._chat(body)
+
+    def _list_answer(self, target: bytes, raw: bytes) -> tuple[Act, bytes, str | None] | None:
+        """What llama.cpp and vLLM offer beside conversations: their template, their tokeniser, lists of prompts."""
+        asked = json.loads(raw) if raw else {}
+        if target == b"GET /props" and self.lists == "llamacpp":
+            return _spelled(Act(body={"chat_template": TEMPLATE}))
+        if target == b"POST /apply-template" and self.lists == "llamacpp":
+            return _spelled(Act(body={"prompt": self.template(asked["messages"])}))
+        if target == b"POST /tokenize" and self.lists == "vllm":
+            text = asked["prompt"] if "prompt" in asked else self.template(asked["messages"])
+            return _spelled(Act(body={"tokens": [ord(letter) for letter in text]}))
+        if target == b"POST /detokenize" and self.lists == "vllm":
+            return _spelled(Act(body={"prompt": "".join(map(chr, asked["tokens"]))}))
+        if (
+            target
+            != {"llamacpp": b"POST /completion", "vllm": f"POST {self.path}/completions".encode()}[self.lists or ""]
+        ):
+            return None
+        return self._completions(asked, hashlib.blake2b(raw, digest_size=8).hexdigest())
+
+    def _completions(self, asked: dict[str, Any], digest: str) -> tuple[Act, bytes, str | None]:
+        self.list_requests += 1
+        self.most_in_list = max(self.most_in_list, len(asked["prompt"]))
+        top = asked.get("n_probs") or asked.get("logprobs")
+        bodies = [
+            {
+                "model": asked["model"],
+                "messages": messages_of(prompt),
+                "logprobs": True,
+                "top_logprobs": top,
+                "max_tokens": 1,
+            }
+            for prompt in asked["prompt"]
+        ]
+        acts = [self.acts(seen) for seen in (Seen(self.chats, digest, body) for body in bodies) if not seen.is_probe]
+        self.chats += len(acts)
+        act = next(filter(None, acts), None) or WELL
+        if act.body is not None:
+            return act, _spelled(act)[1], None
+        said = [completion(body) for body in bodies]
+        rows: list[dict[str, Any]] = []
+        for index, each in enumerate(said):
+            choice, usage = each["choices"][0], each["usage"]
+            content, text = choice["logprobs"]["content"], choice["message"]["content"]
+            row: dict[str, Any] = {"index": index, "model": asked["model"], "content": text, "stop_type": "limit"}
+            row |= {"tokens_evaluated": usage["prompt_tokens"], "tokens_predicted": usage["completion_tokens"]}
+            rows.append(row | {"completion_probabilities": content})
+        if self.lists == "llamacpp":
+            return _spelled(Act(body=act.edit({"rows": rows}) if act.edit else rows))
+        choices = []
+        for row in rows:
+            tokens = {entry["token"]: entry["logprob"] for entry in row["completion_probabilities"][0]["top_logprobs"]}
+            logprobs = {"tokens": [row["content"]], "top_logprobs": [tokens]}
+            choices.append(
+                {"index": row["index"], "text": row["content"], "logprobs": logprobs, "finish_reason": "length"}
+            )
+        usage = {name: sum(each["usage"][name] for each in said) for name in said[0]["usage"]}
+        reply = {"object": "text_completion", "model": asked["model"], "choices": choices[::-1], "usage": usage}
+        return _spelled(Act(body=act.edit(reply) if act.edit else reply))
 
     def _chat(self, raw: bytes) -> tuple[Act, bytes, str | None]:
         digest = hashlib.blake2b(raw, digest_size=8).hexdigest()
@@ -392,6 +459,25 @@ class Connection(asyncio.Protocol):
         if self.digest is not None:
             self.server.under_way -= 1
             self.digest = None
+
+
+TEMPLATE = """{% for message in messages %}{% if message['role'] == 'tool' %}{{ 'Result: ' }}{% endif %}{{ '<|im_start|>'
++ message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}{% endfor %}{{ '<|im_start|>assistant\\n' }}"""
+_MESSAGE = re.compile(r"<\|im_start\|>(\w+)\n(.*?)(?:<\|im_end\|>\n|$)", re.DOTALL)
+
+
+def chat_prompt(messages: list[dict[str, str]]) -> str:
+    """A conversation as a prompt."""
+    lead = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
+    turns = messages[:-1] if lead else messages
+    text = "".join(f"<|im_start|>{each['role']}\n{each['content']}<|im_end|>\n" for each in turns)
+    return f"{text}<|im_start|>assistant\n{lead}"
+
+
+def messages_of(prompt: str) -> list[dict[str, str]]:
+    """The conversation that a prompt was made of."""
+    messages = [{"role": role, "content": text} for role, text in _MESSAGE.findall(prompt)]
+    return messages if messages[-1]["content"] else messages[:-1]
 
 
 def completion(body: Mapping[str, Any], *, with_logprobs: bool = True) -> dict[str, Any]:

@@ -7,16 +7,19 @@ attribute that is printed, logged, hashed or written.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from populace.base.errors import ModelError, ModelUnreachableError
-from populace.models.base import Capabilities, Model, Reply, ReplyOrFailure, Request
+from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
+from populace.models.chat_lists import LISTS_AT_ONCE, ChatLists
 from populace.models.endpoints import Endpoint, Endpoints
+from populace.models.prompt_lists import read_prompt_list
 from populace.models.providers import Provider
-from populace.models.reply_checks import first_token_alternatives, read_completion
+from populace.models.reply_checks import first_token_alternatives, read_completion, reply_object
 from populace.models.server_access import (
     account_headers,
     check_address,
@@ -26,8 +29,8 @@ from populace.models.server_access import (
     server_addresses,
     with_path_of,
 )
-from populace.models.server_calls import ContentFilterError, ServerCalls
-from populace.models.server_probe import Server, list_models, number_tokens, probe
+from populace.models.server_calls import MALFORMED, ContentFilterError, ServerCalls
+from populace.models.server_probe import REJECTED, Server, list_models, number_tokens, probe
 
 if TYPE_CHECKING:
     from populace.models.bounded_http import HttpClient
@@ -92,6 +95,7 @@ class OpenAICompatible(Model):
             headers=account_headers(self.provider),
         )
         self._gate = asyncio.Semaphore(self.concurrency)
+        self._list_gate = asyncio.Semaphore(LISTS_AT_ONCE * len(self._endpoints))
         servers = await self._reachable()
         self._server = next(iter(servers.values()))
         self.base_url = joint_address([each.address for each in self._endpoints.all])
@@ -113,6 +117,7 @@ class OpenAICompatible(Model):
         for endpoint, server in servers.items():
             await self._admit(endpoint, server, probed=believed)
         self._use_facts()
+        self._lists = ChatLists(self._client, self._server, self.name, self.timeout_s)
 
     async def _reachable(self) -> dict[Endpoint, Server]:
         """The servers that answer, with the models that they list; those that do not are left out for now."""
@@ -215,17 +220,18 @@ class OpenAICompatible(Model):
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer with at most `concurrency` requests under way, in the order in which replies arrive."""
-        waiting = iter(enumerate(requests))
-        results: asyncio.Queue[tuple[int, ReplyOrFailure] | None] = asyncio.Queue()
+        await self._lists.learn(requests, self._ask_sample)
+        waiting = iter(self._lists.lots(requests, self.concurrency // len(self._endpoints)))
+        results: asyncio.Queue[list[tuple[int, ReplyOrFailure]] | None] = asyncio.Queue()
         errors: list[ModelError] = []
 
         async def worker() -> None:
             try:
-                for index, request in waiting:
-                    async with self._gate:
+                for lot in waiting:
+                    async with self._list_gate if len(lot) > 1 else contextlib.nullcontext(), self._gate:
                         if self.halted or errors:
                             break
-                        results.put_nowait((index, await self._answer(request)))
+                        results.put_nowait(await self._answer_lot(lot, requests))
             except ModelError as error:
                 errors.append(error)
             finally:
@@ -240,7 +246,7 @@ class OpenAICompatible(Model):
                     if item is None:
                         running -= 1
                     else:
-                        batch.append(item)
+                        batch += item
                     if results.empty():
                         break
                     item = results.get_nowait()
@@ -253,22 +259,69 @@ class OpenAICompatible(Model):
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _answer(self, request: Request) -> ReplyOrFailure:
-        return await self._chat(self._body(request), functools.partial(self._read, request=request))
+    async def _answer_lot(self, lot: list[int], requests: Sequence[Request]) -> list[tuple[int, ReplyOrFailure]]:
+        if len(lot) > 1:
+            outcomes = await self._answer_list([requests[number] for number in lot])
+            if outcomes is not None:
+                return list(zip(lot, outcomes, strict=True))
+        answers = [self._chat(self._body(requests[number]), self._reader(requests[number])) for number in lot]
+        # One request is awaited directly: a task for each would cost time.
+        outcomes = [await answers[0]] if len(lot) == 1 else await asyncio.gather(*answers)
+        return list(zip(lot, outcomes, strict=True))
+
+    async def _answer_list(self, requests: Sequence[Request]) -> Sequence[ReplyOrFailure] | None:
+        """Ask several requests at once; None if one of them may be at fault, and each must be asked alone."""
+        prompts = [str(self._lists.prompt(request)) for request in requests]
+        outcome = await self._ask_prompts(prompts, requests[0].top)
+        if not isinstance(outcome, Failure):
+            return outcome
+        if outcome.status == "rejected" or outcome.detail.startswith((REJECTED, MALFORMED)):
+            return None
+        return [outcome] * len(requests)
+
+    async def _ask_prompts(
+        self, prompts: Sequence[str], top: int, *, retries: int | None = None
+    ) -> list[Reply] | Failure:
+        try:
+            return await self._calls.post(
+                self._lists.path,
+                self._lists.body(prompts, top),
+                lambda content: read_prompt_list(content, prompts, top, self._check_author),
+                weight=len(prompts),
+                retries=retries,
+            )
+        except ContentFilterError:
+            return Failure("rejected", f"{REJECTED}: it was filtered")
+
+    async def _ask_sample(self, request: Request, prompt: str | None) -> ReplyOrFailure:
+        """The reply to a conversation, or to its prompt in a list of two; a failure says that lists cannot be used."""
+        if prompt is None:
+            return await self._chat(self._body(request), self._reader(request))
+        try:
+            outcome = await self._ask_prompts([prompt, prompt], request.top, retries=0)
+        except ModelError as error:
+            return Failure("unanswered", str(error))
+        return outcome if isinstance(outcome, Failure) else outcome[1]
+
+    def _reader(self, request: Request) -> Callable[[bytes], Reply]:
+        return functools.partial(self._read, request=request)
 
     async def _chat(
-        self, body: dict[str, Any], read: Callable[[dict[str, Any]], Reply], endpoint: Endpoint | None = None
+        self, body: dict[str, Any], read: Callable[[bytes], Reply], endpoint: Endpoint | None = None
     ) -> ReplyOrFailure:
         try:
             return await self._calls.post("/chat/completions", body, read, endpoint=endpoint)
         except ContentFilterError:
             return Reply("", (), "refusal")
 
-    def _read(self, data: dict[str, Any], request: Request) -> Reply:
-        answered_by = data.get("model")
-        if answered_by != self.name and answered_by in self._server.listed:
-            raise ValueError(f"another model answered, {answered_by!r}")
+    def _read(self, content: bytes, request: Request) -> Reply:
+        data = reply_object(content)
+        self._check_author(data.get("model"))
         return read_completion(data, request)
+
+    def _check_author(self, name: Any) -> None:
+        if name != self.name and isinstance(name, str) and name in self._server.listed:
+            raise ValueError(f"another model answered, {name!r}")
 
     def _body(self, request: Request) -> dict[str, Any]:
         messages = [{"role": role, "content": text} for role, text in request.messages]
@@ -289,9 +342,9 @@ class OpenAICompatible(Model):
         return body
 
 
-def _read_probe(data: dict[str, Any]) -> Reply:
+def _read_probe(content: bytes) -> Reply:
     """What the reply to a probe says about log-probabilities; its text does not matter."""
-    choices = data.get("choices")
+    choices = reply_object(content).get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         raise ValueError("it does not hold one choice")
     return Reply("", first_token_alternatives(choices[0]))

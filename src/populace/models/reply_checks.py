@@ -8,7 +8,7 @@ import json
 import math
 import numbers
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any, get_args
@@ -88,7 +88,7 @@ def _verify(outcome: Any) -> ReplyOrFailure:
         if outcome.finish not in _FINISHES:
             raise ValueError(f"it ended with {outcome.finish!r}")
         return outcome._replace(
-            text=_plain_text(outcome.text),
+            text=plain_text(outcome.text),
             tokens=possible_tokens([_token(*pair) for pair in outcome.tokens]),
             prompt_tokens=token_count(outcome.prompt_tokens),
             completion_tokens=token_count(outcome.completion_tokens),
@@ -121,7 +121,7 @@ def possible_tokens(tokens: Sequence[tuple[str, float]]) -> tuple[tuple[str, flo
 def _token(token: Any, logprob: Any) -> tuple[str, float]:
     if isinstance(logprob, bool) or not isinstance(logprob, numbers.Real):
         raise ValueError(f"a log-probability is of type {type(logprob).__name__}")
-    return _plain_text(token), float(logprob)
+    return plain_text(token), float(logprob)
 
 
 def token_count(count: Any) -> int:
@@ -134,7 +134,7 @@ def token_count(count: Any) -> int:
     return number
 
 
-def _plain_text(text: Any) -> str:
+def plain_text(text: Any) -> str:
     """Text that can be encoded: half of a surrogate pair is replaced."""
     if not isinstance(text, str):
         raise ValueError(f"a text is of type {type(text).__name__}")
@@ -147,13 +147,17 @@ def _plain_text(text: Any) -> str:
 
 def reply_object(content: bytes) -> dict[str, Any]:
     """The JSON object that a server sent; ValueError if it sent something else."""
+    return json_object(reply_json(content), "the reply")
+
+
+def reply_json(content: bytes) -> Any:
+    """The JSON that a server sent; ValueError if it sent something else."""
     try:
-        data = json.loads(content)
+        return json.loads(content)
     except RecursionError:
         raise ValueError("its JSON is nested too deeply") from None
     except ValueError:
         raise ValueError("it is not JSON") from None
-    return _object(data, "the reply")
 
 
 def read_completion(data: dict[str, Any], request: Request) -> Reply:
@@ -164,12 +168,12 @@ def read_completion(data: dict[str, Any], request: Request) -> Reply:
     if not isinstance(choices, list) or len(choices) != 1:
         number = len(choices) if isinstance(choices, list) else "no"
         raise ValueError(f"it holds {number} choices in place of one")
-    choice = _object(choices[0], "the choice")
-    message = _object(choice.get("message"), "the message")
-    counts = _usage(data.get("usage"))
+    choice = json_object(choices[0], "the choice")
+    message = json_object(choice.get("message"), "the message")
+    counts = usage_counts(data.get("usage"))
     refusal, finish = message.get("refusal"), choice.get("finish_reason")
     if refusal or finish == "content_filter":
-        return Reply(_plain_text(refusal or ""), (), "refusal", *counts)
+        return Reply(plain_text(refusal or ""), (), "refusal", *counts)
     if finish == "error":
         raise ValueError("it ended with an error")
     tokens = first_token_alternatives(choice) if request.top else ()
@@ -178,29 +182,34 @@ def read_completion(data: dict[str, Any], request: Request) -> Reply:
     content = message.get("content")
     if content is None and (finish == "length" or request.top):
         content = ""  # A model that reasons may reach its limit before it writes anything.
-    text = _plain_text(content).removeprefix(request.lead)
+    text = plain_text(content).removeprefix(request.lead)
     return Reply(text, tokens, "length" if finish == "length" else "stop", *counts)
 
 
 def first_token_alternatives(choice: dict[str, Any]) -> tuple[tuple[str, float], ...]:
     """The alternatives of the first token with their log-probabilities; none where the server gives none."""
     logprobs = choice.get("logprobs")
-    content = _object(logprobs, "the field logprobs").get("content") if logprobs is not None else None
+    content = json_object(logprobs, "the field logprobs").get("content") if logprobs is not None else None
     if not content:
         return ()
-    first = _object(content[0] if isinstance(content, list) else None, "the first token")
+    first = json_object(content[0] if isinstance(content, list) else None, "the first token")
     alternatives = first.get("top_logprobs")
     if not isinstance(alternatives, list):
         raise ValueError("the alternatives of the first token are missing")
-    entries = [_object(entry, "an alternative") for entry in alternatives]
-    return possible_tokens([_token(entry.get("token"), entry.get("logprob")) for entry in entries])
+    entries = [json_object(entry, "an alternative") for entry in alternatives]
+    return token_alternatives([(entry.get("token"), entry.get("logprob")) for entry in entries])
 
 
-def _usage(usage: Any) -> tuple[int, int]:
+def token_alternatives(pairs: Iterable[tuple[Any, Any]]) -> tuple[tuple[str, float], ...]:
+    """Tokens with their log-probabilities, as a server sent them; ValueError if they are not possible ones."""
+    return possible_tokens([_token(token, logprob) for token, logprob in pairs])
+
+
+def usage_counts(usage: Any) -> tuple[int, int]:
     """Tokens read and written; 0 for what the server does not say."""
     if usage is None:
         return 0, 0
-    fields = _object(usage, "the field usage")
+    fields = json_object(usage, "the field usage")
     counts = [fields.get(name) for name in ("prompt_tokens", "completion_tokens")]
     return token_count(counts[0] or 0), token_count(counts[1] or 0)
 
@@ -210,7 +219,7 @@ def read_vectors(data: dict[str, Any], count: int) -> np.ndarray[Any, np.dtype[n
     entries = data.get("data")
     if not isinstance(entries, list) or len(entries) != count:
         raise ValueError("it does not hold one vector for each text")
-    objects = [_object(entry, "a vector") for entry in entries]
+    objects = [json_object(entry, "a vector") for entry in entries]
     order: list[Any] = [entry.get("index") for entry in objects]
     if set(map(type, order)) != {int} or sorted(order) != list(range(count)):
         raise ValueError("the vectors are not numbered from 0")
@@ -229,7 +238,8 @@ def read_vectors(data: dict[str, Any], count: int) -> np.ndarray[Any, np.dtype[n
     return vectors
 
 
-def _object(value: Any, what: str) -> dict[str, Any]:
+def json_object(value: Any, what: str) -> dict[str, Any]:
+    """A JSON object; ValueError, which names what is none, if it is something else."""
     if not isinstance(value, dict):
         raise ValueError(f"{what} is no JSON object")
     return value

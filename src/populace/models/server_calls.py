@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from populace.base.errors import ModelError
 from populace.models.base import Failure, Model
 from populace.models.endpoints import Endpoint, Endpoints
-from populace.models.reply_checks import reply_object
 from populace.models.server_access import rejected_key_error
 from populace.models.server_probe import REJECTED, Server
 
@@ -28,6 +27,10 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """What servers say of a prompt that is longer than the model can read."""
+
+
+MALFORMED = "the server's reply is malformed"
+"""How the detail of a failure begins if what the server sent is no reply."""
 
 
 class ContentFilterError(Exception):
@@ -70,21 +73,23 @@ class ServerCalls:
         self,
         path: str,
         body: dict[str, Any],
-        read: Callable[[dict[str, Any]], T],
+        read: Callable[[bytes], T],
         *,
         weight: int = 1,
         endpoint: Endpoint | None = None,
+        retries: int | None = None,
     ) -> T | Failure:
         """Send a request, and repeat it with growing pauses while another attempt may succeed.
 
         Where another server can be asked, it is asked at once, once for each, and beyond the number of retries.
 
         Args:
-            path: What follows the address of a server.
+            path: What follows the address of a server; where it begins with `..`, the address without `/v1`.
             body: The request.
-            read: Makes a result of the object that the server sent; raises ValueError if it is malformed.
+            read: Makes a result of what the server sent; raises ValueError if it is malformed.
             weight: How many prompts the request holds.
             endpoint: The server to ask; the least busy one by default.
+            retries: How many times a failed attempt is repeated; as many as always by default.
 
         Raises:
             ModelError: No further request can succeed.
@@ -109,7 +114,7 @@ class ServerCalls:
                 changes -= 1
                 self._model.retry_count += 1
                 continue
-            if attempt == self._retries:
+            if attempt == (self._retries if retries is None else retries):
                 return failure
             if wait_s > _LONGEST_WAIT_S:
                 detail = f"{failure.detail}; asked to wait {wait_s:.0f} s, longer than this run waits"
@@ -145,16 +150,16 @@ class ServerCalls:
         return other if other.admitted else None
 
     async def _attempt(
-        self, endpoint: Endpoint, path: str, body: dict[str, Any], read: Callable[[dict[str, Any]], T]
+        self, endpoint: Endpoint, path: str, body: dict[str, Any], read: Callable[[bytes], T]
     ) -> tuple[T | Failure, float | None]:
         """Send one request once: the result and, if another attempt may help, how long the server asks to wait."""
         from populace.models.http_connection import FailedExchangeError
 
         try:
-            response = await self._client.post(endpoint.address + path, body, self._timeout_s)
+            response = await self._client.post(_address(endpoint, path), body, self._timeout_s)
             if response.status >= 400:
                 return self._failure(endpoint, response)
-            result = read(reply_object(response.content))
+            result = read(response.content)
             self._endpoints.succeed(endpoint)
             return result, None
         except TimeoutError:
@@ -165,7 +170,7 @@ class ServerCalls:
             return Failure("unanswered", str(error)), 0.0
         except ValueError as error:
             self._endpoints.fail(endpoint, dead=False)
-            return Failure("unanswered", f"the server's reply is malformed: {self._client.without_key(error)}"), 0.0
+            return Failure("unanswered", f"{MALFORMED}: {self._client.without_key(error)}"), 0.0
 
     def _failure(self, endpoint: Endpoint, response: Response) -> tuple[Failure, float | None]:
         """What a response with an error status means, and how long to wait where another attempt may help."""
@@ -190,6 +195,12 @@ class ServerCalls:
             raise ContentFilterError
         too_long = status == 413 or _TOO_LONG.search(words)
         return Failure("rejected" if too_long else "unanswered", f"{REJECTED}: {words}"), None
+
+
+def _address(endpoint: Endpoint, path: str) -> str:
+    if path.startswith(".."):
+        return endpoint.address.removesuffix("/v1") + path.removeprefix("..")
+    return endpoint.address + path
 
 
 def _read_error(content: bytes) -> tuple[str, str]:
