@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import sys
 import threading
 from collections.abc import Callable
@@ -36,6 +37,8 @@ class Bridge:
         self._sending = threading.Lock()
         self._actors: dict[int, Any] = {}
         self._remote = ray.remote(Host)
+        self._events: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        threading.Thread(target=self._handle_events, daemon=True).start()
 
     def serve(self) -> None:
         """Do what is asked until the other process ends or says so."""
@@ -119,15 +122,21 @@ class Bridge:
     def _when_done(self, ref: Any, arrived: Callable[[Any], None], lost: Callable[[str], None]) -> None:
         def done(future: Any) -> None:
             error = future.exception()
-            try:
-                if error is None:
-                    arrived(future.result())
-                else:
-                    lost(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}")
-            except (OSError, EOFError):
-                os._exit(0)  # The process that started this one is gone.
+            if error is None:
+                self._events.put(lambda: arrived(future.result()))
+            else:
+                text = str(error).strip()
+                self._events.put(lambda: lost(f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"))
 
         ref.future().add_done_callback(done)
+
+    def _handle_events(self) -> None:
+        """Do what follows from results: not in the threads of Ray, in which nothing may wait for Ray."""
+        try:
+            while True:
+                self._events.get()()
+        except (OSError, EOFError):
+            os._exit(0)  # The process that started this one is gone.
 
 
 def living_nodes(ray: Any) -> list[dict[str, Any]]:

@@ -189,6 +189,7 @@ def apple_decisions(table: pl.DataFrame) -> pl.DataFrame:
         pl.col("regprc").round(2).alias(REGULAR),
         pl.col("ecolbs").alias(QUANTITY),
         pl.col("id").alias(PERSON),
+        pl.when(pl.col("male") == 1).then(pl.lit("man")).otherwise(pl.lit("woman")).alias("gender"),
         *(name for name in table.columns if name not in ("rownames", "id", "regprc", "ecoprc", "ecolbs")),
     )
 
