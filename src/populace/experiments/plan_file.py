@@ -13,7 +13,7 @@ def shipped_experiments() -> dict[str, Path]:
 
     Example:
         >>> list(shipped_experiments())
-        ['epidemic-thousand', 'norms-sensitivity', 'norms-starts', 'party-attendance', 'shop-shipping']
+        ['epidemic-thousand', 'norms-fluctuation', 'norms-sensitivity', 'norms-starts', 'party-attendance', 'shop-shipping']
     """
     folder = Path(str(resources.files("populace.scenarios")))
     return {file.stem: file for file in sorted(folder.glob("*/experiments/*.yaml"), key=lambda file: file.stem)}
