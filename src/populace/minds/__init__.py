@@ -5,7 +5,7 @@ from populace.minds.action_kinds import ActionAsker, ActionWorld, Actor, Acts, A
 from populace.minds.action_questions import ActionDraft, ActionRule
 from populace.minds.actions import Actions
 from populace.minds.agenda import Action, Agenda
-from populace.minds.dialogue import Dialogue, next_in_turn
+from populace.minds.dialogue import AIM, Dialogue, next_in_turn
 from populace.minds.everyday_actions import Give, Move, Post, Speak, Use
 from populace.minds.forgetting import Capacity, Decay, ForgettingPolicy, Summaries, replace_with_summaries
 from populace.minds.importance import importance_question, rate_by_rule
@@ -32,6 +32,7 @@ from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval_preset
 from populace.minds.web_actions import WEB_ACTIONS, Click, Terminate, TypeAndSubmit
 
 __all__ = [
+    "AIM",
     "KINDS",
     "RETRIEVALS",
     "WEB_ACTIONS",
