@@ -2,10 +2,12 @@
 
 from populace.base.errors import PopulaceError as PopulaceError
 from populace.broker import CallSettings as CallSettings
+from populace.causal import CausalResults as CausalResults
 from populace.causal import CausalScenario as CausalScenario
 from populace.causal import CausalStudy as CausalStudy
 from populace.causal import Covariate as Covariate
 from populace.causal import Treatment as Treatment
+from populace.causal import ask_causal_study as ask_causal_study
 from populace.engine.ask_again import DecisionChanges as DecisionChanges
 from populace.engine.interviews import Interview as Interview
 from populace.engine.observer import Observer as Observer
@@ -37,6 +39,7 @@ from populace.journal import SetColumns as SetColumns
 from populace.journal import SwapModel as SwapModel
 from populace.minds import Memory as Memory
 from populace.minds import Mind as Mind
+from populace.minds import memories_on as memories_on
 from populace.models import Model as Model
 from populace.models import Scripted as Scripted
 from populace.models import open_model as open_model

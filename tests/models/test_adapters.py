@@ -421,10 +421,10 @@ def test_a_folder_of_peft_may_name_its_base_and_its_manifest(tmp_path: Path, tin
     base = read_base(tiny / "llama.gguf")
     folder = peft_folder(tmp_path / "peft", tiny / "llama-adapter.gguf", base.path, use_rslora=True)
     record = {"name": "mine", "base_name": "llama", "base_sha256": base.sha256, "manifest": {"kind": "judge"}}
-    (folder / "populace.json").write_text(json.dumps(record))
+    (folder / "populace-adapter.json").write_text(json.dumps(record))
     adapter = read_peft(folder, base)
     assert (adapter.card.name, adapter.card.kind, adapter.card.alpha) == ("mine", "judge", 8.0)
-    (folder / "populace.json").write_text(json.dumps(record | {"base_sha256": "cd" * 32}))
+    (folder / "populace-adapter.json").write_text(json.dumps(record | {"base_sha256": "cd" * 32}))
     with pytest.raises(ModelFileError, match="is another model"):
         asyncio.run(open_model(f"embedded:{base.path}+{folder}").start())
 

@@ -13,6 +13,7 @@ from populace.base.errors import PopulaceError, UsageError
 from populace.base.formatting import plural
 from populace.broker import currency, price_file, price_of
 from populace.broker.prices import EXAMPLE, Price
+from populace.cli.adapters import adapter_document, show_adapters, show_card
 from populace.cli.options import ScenarioCommand, command, current_workspace, option
 from populace.cli.output import bold, dim, facts, out, report_json, row_table, warn
 from populace.cli.progress import fetch_artifacts, fetch_hub_file, fetch_missing_models
@@ -20,6 +21,7 @@ from populace.engine.discovery import find_scenario
 from populace.engine.session import run_to_end
 from populace.engine.workspace import Workspace
 from populace.models import MODEL_FORMS, SMOLLM2, Artifact, cache_folder, check_model, model_traits, open_model
+from populace.models.adapter_listing import list_adapters
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS
 from populace.tools.doctor import TRIAL_MODEL, Diagnosis, diagnose
 from populace.tools.model_check import check_abilities
@@ -39,15 +41,19 @@ def studio_command(host: str, port: int, token: str | None, browse: bool) -> Non
     serve(folder, host=host, port=port, token=token, browser=browse, print_line=out.print_line)
 
 
-@command("models", workspace=None)
+@command("models")
 @click.argument("model", required=False)
+@click.option("--describe", metavar="ADAPTER", help="Show all that an adapter says of itself: a name or a file.")
 @click.option(
     "--fetch",
     "fetch",
     is_flag=True,
     help="Fetch what the model needs into the cache now; without a model, the embedded model and the embedder.",
 )
-def models_command(model: str | None, fetch: bool) -> None:
+def models_command(model: str | None, describe: str | None, fetch: bool) -> None:
+    if describe is not None:
+        show_card(describe)
+        return
     if fetch and model:
         _fetch_model(model)
         return
@@ -58,11 +64,13 @@ def models_command(model: str | None, fetch: bool) -> None:
         _check_model(model)
         return
     prices, priced = price_file(), price_file().is_file()
+    adapters = list_adapters(current_workspace().folder)
     report_json(
         {
             "forms": MODEL_FORMS,
             "embedded": _artifact_document(SMOLLM2),
             "embedder": _artifact_document(MINILM_WEIGHTS),
+            "adapters": [adapter_document(each) for each in adapters],
             "prices": {"file": str(prices), "exists": priced, "currency": currency()},
         }
     )
@@ -73,6 +81,7 @@ def models_command(model: str | None, fetch: bool) -> None:
         there = "in the cache" if artifact.present() else missing
         out.print_line("\n", bold(artifact.name), f" ({artifact.licence}){role}: {there}")
         facts([("file", str(artifact.path)), ("sha256", artifact.sha256)])
+    show_adapters(adapters)
     out.print_line("\n", bold("Prices"), " for budgets in money: a TOML file that you keep")
     facts([("file", f"{prices}{'' if priced else '  (not there yet)'}")])
     out.print_line("  It looks like this, with money for a million tokens read and written:")
@@ -93,14 +102,16 @@ def _price_text(price: Price | None) -> str:
 def _fetch_model(spec: str) -> None:
     """Fetch the file of one model, the newest of its revision if it is on the hub, and say where it is."""
     traits = model_traits(spec)
-    file = traits.hub_file or traits.artifact
+    if traits.adapter_file is not None:
+        fetch_hub_file(traits.adapter_file, refresh=True)
+    file = traits.hub_file or traits.artifact or traits.adapter_file
     if file is None:
         raise UsageError(f"{spec} needs no file that could be fetched.", f"Try it with: populace models {spec}")
     if traits.hub_file is not None:
         fetch_hub_file(traits.hub_file, refresh=True)
     elif traits.artifact is not None:
         fetch_artifacts(traits.artifact)
-    digest = (traits.hub_file.record or {})["sha256"] if traits.hub_file else SMOLLM2.sha256
+    digest = file.sha256 if isinstance(file, Artifact) else (file.record or {})["sha256"]
     report_json({"model": spec, "path": str(file.path), "sha256": digest})
     facts([("model", spec), ("file", str(file.path)), ("sha256", digest)])
 

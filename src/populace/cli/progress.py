@@ -173,8 +173,9 @@ def fetch_missing_models(*models: str) -> None:
     for model in dict.fromkeys(filter(None, models)):
         traits = model_traits(model)
         fetch_artifacts(*([traits.artifact] if traits.artifact else []))
-        if traits.hub_file is not None and not traits.hub_file.present():
-            fetch_hub_file(traits.hub_file)
+        for file in (traits.hub_file, traits.adapter_file):
+            if file is not None and not file.present():
+                fetch_hub_file(file)
 
 
 def fetch_artifacts(*artifacts: Artifact) -> None:

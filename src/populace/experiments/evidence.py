@@ -46,6 +46,8 @@ def run_evidence(run: RunReader, outcomes: Sequence[Outcome], *, witness: bool) 
         witness: Whether its answers are examined.
     """
     evidence: Evidence = {"facts": result_counts(run)}
+    if run.manifest.status.notes:
+        evidence["notes"] = list(run.manifest.status.notes)
     names = list(dict.fromkeys(outcome.metric for outcome in outcomes if outcome.metric is not None))
     evidence["paths"] = metric_paths(run, names)
     if witness:

@@ -21,7 +21,7 @@ from populace.models.artifacts import sha256
 from populace.models.bert import read_safetensors
 from populace.models.tensor_layout import FAMILIES, gguf_name, head_count, interleave_halves
 
-RECORD = "populace.json"
+RECORD = "populace-adapter.json"
 """The file beside those of peft in which the trainer names the base and keeps the manifest."""
 _WEIGHTS, _CONFIG = "adapter_model.safetensors", "adapter_config.json"
 _TENSOR = re.compile(r"(?:base_model\.model\.)?(?P<weight>.+)\.lora_(?P<matrix>[AB])(?:\.default)?\.weight")
@@ -33,12 +33,31 @@ def read_peft(folder: str | Path, base: AdapterBase) -> Adapter:
     """Read a folder as peft saves it.
 
     Args:
-        folder: The folder. Where it holds `populace.json`, that names the base by SHA-256 and has the manifest.
+        folder: The folder. Where it holds `populace-adapter.json`, that names the base by SHA-256 and has the manifest.
         base: The model that the adapter is for.
     """
     place = Path(folder)
     if base.family not in FAMILIES:
         raise unusable(place, f"the tensors of the family {base.family!r} are not known by name")
+    card, rank = _card(place)
+    tensors = _tensors(place, base)
+    check_pairs(tensors, place)
+    if any(a.shape[0] != rank for a, _ in tensors.values()):
+        raise unusable(place, f"its config says rank {rank}, and its matrices are of another")
+    return Adapter(card, base.family, tensors, _digest(place))
+
+
+def read_peft_card(folder: str | Path) -> AdapterCard:
+    """What a folder as peft saves it says of itself; its numbers are not read.
+
+    Args:
+        folder: The folder.
+    """
+    return _card(Path(folder))[0]
+
+
+def _card(place: Path) -> tuple[AdapterCard, int]:
+    """The card of a folder, and the rank of its matrices."""
     config = _json(place / _CONFIG, place)
     if str(config.get("peft_type", "")).upper() != "LORA":
         raise unusable(place, f"it is of the type {config.get('peft_type')!r}; LORA is known")
@@ -50,10 +69,6 @@ def read_peft(folder: str | Path, base: AdapterBase) -> Adapter:
         raise unusable(place, "its config names no rank (r) and strength (lora_alpha)")
     if config.get("use_rslora"):
         alpha = alpha * math.sqrt(rank)
-    tensors = _tensors(place, base)
-    check_pairs(tensors, place)
-    if any(a.shape[0] != rank for a, _ in tensors.values()):
-        raise unusable(place, f"its config says rank {rank}, and its matrices are of another")
     record = _json(place / RECORD, place) if (place / RECORD).is_file() else {}
     manifest = read_manifest(json.dumps(record.get("manifest")), place) if record else {"kind": "unknown"}
     default = str(config.get("base_model_name_or_path") or "a model")
@@ -64,7 +79,7 @@ def read_peft(folder: str | Path, base: AdapterBase) -> Adapter:
         float(alpha),
         manifest,
     )
-    return Adapter(card.check(place), base.family, tensors, _digest(place))
+    return card.check(place), rank
 
 
 def from_peft(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from populace.base.foreign import for_shell
 from populace.base.formatting import percent, plural
 from populace.journal import NOBODY_SELECTED
 from populace.models import ModelTraits, model_traits
@@ -149,12 +150,20 @@ def _defects(basis: ResultBasis) -> Iterator[Caveat]:
     if basis.counts["after_the_end"]:
         text = plural(basis.counts["after_the_end"], "intervention", "interventions")
         yield Caveat("after-the-end", f"{text} did nothing: the run ended before that step.", "defect")
-    if any(model_traits(model, ModelTraits()).artifact is not None for model in basis.models):
+    traits = {model: model_traits(model, ModelTraits()) for model in basis.models}
+    if any(each.artifact is not None and not each.adapter for each in traits.values()):
         text = (
             "the embedded 135M model is there so that everything runs anywhere; it hardly reacts to a persona, "
             "and its answers say nothing about people."
         )
         yield Caveat("embedded-model", text, "defect")
+    for model, each in traits.items():
+        if each.adapter:
+            text = (
+                f"{model} is a model that an adapter changed: it acts like people as far as its card shows, and no "
+                f"further (populace models --describe {for_shell(each.adapter)})."
+            )
+            yield Caveat("adapter", text, "defect")
 
 
 def _scope(basis: ResultBasis) -> Iterator[Caveat]:

@@ -88,13 +88,14 @@ def intervals(rows: Sequence[IntervalRow], axis: str, *, name: str, zero: bool =
     return _svg(draw, 0.75 + _ROW * len(rows), name)
 
 
-def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
-    """A metric over the steps: a line for each arm, with a band where there are several runs.
+def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str, along: str = "step") -> str:
+    """A metric over the steps, or over something else: a line for each arm, with a band where there is one.
 
     Args:
         lines: For each arm a table of step, mean, low and high.
         axis: What the metric is.
         name: A name that is unique on the page.
+        along: What the values in the column `step` are.
     """
 
     def draw(axes: Axes) -> None:
@@ -111,7 +112,7 @@ def paths(lines: Mapping[str, pl.DataFrame], axis: str, *, name: str) -> str:
         ends = [x for table in lines.values() for n in ("mean", "low", "high") for x in table[n].drop_nulls()]
         if ends and min(ends) >= 0 and max(ends) <= 1:
             axes.set_ylim(-0.03, 1.03)
-        axes.set(xlabel="step", ylabel=for_line(axis))
+        axes.set(xlabel=for_line(along), ylabel=for_line(axis))
         axes.grid(color=LINE, linewidth=0.7)
         if len(lines) > 1:
             columns = 2 if len(lines) > 2 else 1

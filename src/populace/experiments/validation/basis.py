@@ -99,6 +99,7 @@ def _experiment_basis(results: Results) -> ValidityBasis:
         models=tuple(dict.fromkeys(arm.model for arm in arms if arm.decider == "model")),
         deciders=frozenset(arm.decider for arm in arms),
         temperatures=frozenset(arm.temperature for arm in arms),
+        notes=tuple(dict.fromkeys(note for row in rows for note in row.get("notes", []))),
         runs=len(rows),
         failed=sum(row["status"] == "failed" for row in rows),
         replicates=min((complete[arm.number] for arm in arms), default=0),

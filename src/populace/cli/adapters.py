@@ -1,0 +1,82 @@
+"""How adapters are listed and described on the command line."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from populace.base.formatting import compact_json
+from populace.cli.output import bold, dim, facts, out, report_json, warn
+from populace.models.adapter_card import ADAPTER_KINDS
+from populace.models.adapter_listing import AdapterEntry, describe_adapter
+
+_LINES = {"data", "kind", "figures"}
+_MOST_FIGURES = 4
+
+
+def adapter_document(entry: AdapterEntry) -> dict[str, Any]:
+    """An adapter as a JSON document."""
+    document: dict[str, Any] = {"name": entry.name, "path": str(entry.path), "place": entry.place}
+    if entry.card is None:
+        return document | {"problem": entry.problem}
+    card = entry.card
+    base = {"name": card.base_name, "sha256": card.base_sha256}
+    return document | {"model": entry.model, "base": base, "kind": card.kind, "manifest": dict(card.manifest)}
+
+
+def show_adapters(entries: Sequence[AdapterEntry]) -> None:
+    """List adapters, each with what it was trained on and its first figures."""
+    out.print_line("\n", bold("Adapters"), " change a model: --model embedded+NAME")
+    if not entries:
+        out.print_line("  none here; docs/concepts/adapters.md says how one is made or added")
+    for entry in entries:
+        if entry.card is None:
+            warn(entry.problem)
+            continue
+        card = entry.card
+        names = ", ".join(str(each.get("name", "?")) for each in card.data)
+        rows = [("model", entry.model), ("kind", f"{card.kind}: {ADAPTER_KINDS[card.kind]}")]
+        rows += [("base", card.base_name)]
+        rows += [("data", f"{names} ({', '.join(card.licences) or 'no licence named'})")] if names else []
+        scores = [f"{name} {_figure(value)}" for name, value in list(card.figures.items())[:_MOST_FIGURES]]
+        rows += [("figures", ", ".join(scores))] if scores else []
+        out.print_line("  ", bold(card.name), f" ({entry.place})")
+        facts(rows)
+    if entries:
+        out.print_line("\n", dim("  all that one says of itself: "), " populace models --describe NAME")
+
+
+def show_card(name: str) -> None:
+    """Show all that an adapter says of itself."""
+    entry = describe_adapter(name)
+    report_json(adapter_document(entry))
+    card = entry.card
+    if card is None:
+        return
+    out.print_line(bold(card.name), f", an adapter for {card.base_name}")
+    facts(
+        [
+            ("model", entry.model),
+            ("file", str(entry.path)),
+            ("base", card.base_sha256 or "not named"),
+            ("kind", f"{card.kind}: {ADAPTER_KINDS[card.kind]}"),
+        ]
+    )
+    assumption = card.assumption(entry.model)
+    if assumption:
+        warn(assumption)
+    for each in card.data:
+        shown = [f"{key} {value}" for key, value in each.items() if key != "name"]
+        facts([("data", f"{each.get('name', '?')}: {', '.join(shown)}" if shown else str(each.get("name", "?")))])
+    facts([("figure", f"{key} {_figure(value)}") for key, value in card.figures.items()])
+    facts([(key, _text(value)) for key, value in card.manifest.items() if key not in _LINES])
+
+
+def _figure(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "\n".join(value)
+    if isinstance(value, Mapping):
+        return "\n".join(f"{key}: {_text(each)}" for key, each in value.items())
+    return value if isinstance(value, str) else compact_json(value)
