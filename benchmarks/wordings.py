@@ -39,7 +39,9 @@ class NotLed(Speech):
         return ""
 
 
+SHIPPED = "with an aim, led by the name"
 LINES: dict[str, Question] = {
+    SHIPPED: Speech("{transcript}"),
     "transcript, led by the name": Speech("{transcript}"),
     "transcript": NotLed("{transcript}"),
     "question": Text("{transcript}\nWhat do you say to {partners} now?", max_words=40),
@@ -52,7 +54,7 @@ PLANS = ("shape", "example")
 """The ways to ask for a plan; the first is the one that ships."""
 
 
-def run_way(model: str, seed: int, until: int, line: Question, plan: str) -> Run:
+def run_way(model: str, seed: int, until: int, line: str, plan: str) -> Run:
     """A morning of the town, asked in one way."""
 
     class Morning(Party):
@@ -61,7 +63,9 @@ def run_way(model: str, seed: int, until: int, line: Question, plan: str) -> Run
         def make_mind(self) -> Mind:
             mind = super().make_mind()
             if mind.dialogue is not None:
-                mind.dialogue.question = line  # type: ignore[attr-defined]
+                mind.dialogue.question = LINES[line]  # type: ignore[attr-defined]
+                if line != SHIPPED:
+                    mind.dialogue.aim = None  # type: ignore[attr-defined]
             if plan == "example" and mind.planning is not None:
                 shipped = mind.planning._question  # type: ignore[attr-defined]
                 mind.planning._question = lambda now: _with_example(shipped(now))  # type: ignore[attr-defined]
@@ -134,9 +138,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--only", default="")
     options = parser.parse_args(arguments)
     rows: list[dict[str, object]] = []
-    ways: list[tuple[str, Question, str, Callable[[Run], Counter[str]]]] = [
-        *((f"line: {name}", line, PLANS[0], count_lines) for name, line in LINES.items()),
-        *((f"plan: {name}", LINES["transcript, led by the name"], name, count_plans) for name in PLANS),
+    ways: list[tuple[str, str, str, Callable[[Run], Counter[str]]]] = [
+        *((f"line: {name}", name, PLANS[0], count_lines) for name in LINES),
+        *((f"plan: {name}", SHIPPED, name, count_plans) for name in PLANS),
     ]
     for name, line, plan, count in ways:
         if options.only not in name:

@@ -115,3 +115,17 @@ def test_covariates_must_fit_the_items_and_the_treatment(changes: dict[str, Any]
 
 def test_another_declaration_has_another_digest() -> None:
     assert study().digest == study().digest != study(title="Other").digest
+
+
+def test_levels_can_be_added_to_a_column_of_the_items() -> None:
+    added = study(
+        treatment={
+            "name": "price",
+            "levels": [0, 0.2],
+            "base": "regular_price",
+            "statement": "It costs ${price:.2f}.",
+        }
+    )
+    assert added.treatment.value_at(1, added.item_table).to_list() == [2.2, 3.7]
+    with pytest.raises(CausalStudyError, match="no column 'weight'"):
+        study(treatment=added.treatment.model_dump() | {"base": "weight"})

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import polars as pl
 import pytest
 
-from populace.minds import Dialogue, Memory, Mind, Talk
+from populace.minds import AIM, Dialogue, Memory, Mind, Talk
 from populace.models import HashingEmbedder, Request
 from support.society import run_in_step
 
@@ -21,7 +22,7 @@ def talking(
         if memory is not None:
             scenario.mind = Mind(scenario.profile(), memory=memory)
         people = [[scenario.people.person(who) for who in group] for group in groups]
-        return await dialogue.hold(scenario, people, given=GIVEN, now=60, memory=memory, **changes)
+        return await dialogue.hold(scenario, people, given=GIVEN, memory=memory, **({"now": 60} | changes))
 
     return run_in_step(body, reply)
 
@@ -127,3 +128,25 @@ def test_conversations_side_by_side_are_asked_together() -> None:
     talks, run = talking(talker(), Dialogue(limit=4), [[0, 1]])
     assert len(talks) == 1
     assert run.answers().filter(purpose="dialogue")["path"].n_unique() == 4
+
+
+# What somebody wants who begins a conversation
+
+
+def test_who_begins_puts_into_words_what_they_want_once_a_day() -> None:
+    def reply(request: Request) -> Any:
+        asked = request.messages[-1][1]
+        return 'I want Ann to know this: "Bring\nthe ladder."' if "Before you speak" in asked else talker()(request)
+
+    dialogue = Dialogue(limit=3, aim=AIM)
+    _, run = talking(reply, dialogue, [[1, 0]])
+    aims = run.prompts().filter(pl.col("user").str.contains("Before you speak"))["user"].to_list()
+    lines = run.prompts().filter(pl.col("user").str.contains("Write only the next line"))["user"].to_list()
+    assert len(aims) == 1
+    assert 'what do you want Ann to know, or to do? Begin with "I want Ann to".' in aims[0]
+    thought = 'You think, "I want Ann to know this, \'Bring the ladder." Now say it to Ann.'
+    assert [thought in line for line in lines] == [True, False, False]
+    _, again = talking(reply, dialogue, [[1, 0]])
+    assert not again.prompts()["user"].str.contains("Before you speak").any()
+    _, tomorrow = talking(reply, dialogue, [[1, 0]], now=86_460)
+    assert tomorrow.prompts()["user"].str.contains("Before you speak").any()

@@ -46,7 +46,7 @@ def prompts(run: Run, step: int, person: int) -> str:
 def test_a_question_of_a_scenario_with_a_memory_shows_what_comes_to_mind(run: Run) -> None:
     for person, fact in FACTS.items():
         text = prompts(run, 2, person)
-        assert f"What comes to your mind:\n- {fact}\nThe café is open." in text
+        assert f"What comes to your mind:\n- {fact}\n\nThe café is open." in text
         assert not any(other in text for who, other in FACTS.items() if who != person)
 
 

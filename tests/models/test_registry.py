@@ -85,6 +85,7 @@ def test_every_form_that_the_help_lists_can_be_opened():
             form.replace("PATH", "x.gguf")
             .replace("OWNER/REPO/FILE", "a/b/c")
             .replace("scripted:NAME", "scripted:first")
+            .replace("ray:MODEL*N", "ray:embedded*2")
         )
         assert open_model(spec.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1"))
 

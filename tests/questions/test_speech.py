@@ -53,3 +53,26 @@ def test_a_transcript_given_back_is_no_line() -> None:
 
 def test_a_name_with_an_apostrophe_is_removed_in_front_of_a_line() -> None:
     assert LINE.read("Ann O'Dell: It will be late again.", PROMPT).value == "It will be late again."
+
+
+AIMED = PROMPT.partition("The conversation")[0] + (
+    "Nobody has spoken yet; you speak first.\n"
+    'You think, "I want Bo Chen to know that the mill is open." Now say it to Bo Chen.\n'
+    "Write only the next line."
+)
+
+
+def test_a_line_with_an_aim_is_led_to_the_name_of_the_other() -> None:
+    assert LINE.lead(PROMPT) == "Ann O'Dell:"
+    assert LINE.lead(AIMED) == "Ann O'Dell: Bo,"
+    assert LINE.read(" the mill is open again, come and see.", AIMED).value == "The mill is open again, come and see."
+
+
+def test_what_was_told_to_one_may_be_told_to_another_in_the_same_words() -> None:
+    prompt = PROMPT.replace(
+        "- Today", '- Today at 08:00: You told Cy Holt: "The mill opens again on Monday at nine."\n- Today'
+    )
+    assert LINE.fault("The mill opens again on Monday at nine.", prompt) is None
+    assert LINE.fault('You told Cy Holt: "The mill opens again on Monday at nine."', prompt) == "narration"
+    heard = prompt.replace("You told Cy Holt", "Cy Holt told you")
+    assert LINE.fault("The mill opens again on Monday at nine.", heard) == "echo"

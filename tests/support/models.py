@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import sys
+import time
 from collections.abc import Mapping
 
 from populace.models import Request, Scripted
@@ -33,3 +37,19 @@ class Counting(Scripted):
 
     def __init__(self, **options: object) -> None:
         super().__init__(varied, spec="scripted:counting", **options)  # type: ignore[arg-type]
+
+
+def unhurried(request: Request) -> Mapping[str, float] | str:
+    """`varied`, after a moment, so that something is under way when a part of a cluster is lost."""
+    time.sleep(0.02)
+    return varied(request)
+
+
+def mortal(request: Request) -> Mapping[str, float] | str:
+    """`varied`; on a cluster, the first process that is asked dies once."""
+    mark = os.environ.get("POPULACE_TEST_DEATH", "")
+    if mark and "ray" in sys.modules:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+            os._exit(1)
+    return varied(request)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from typing import Any, Self
@@ -27,7 +28,9 @@ class RayCluster:
             env=environment,
             start_new_session=True,
         )
-        self.address: str = self._line()["address"]
+        greeting = self._line()
+        self.address: str = greeting["address"]
+        self.client_address: str = greeting["client"]
 
     def __enter__(self) -> Self:
         return self
@@ -68,9 +71,13 @@ class RayCluster:
 def _main() -> None:
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    head = {"num_cpus": 1, "include_dashboard": False, "ray_client_server_port": port}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     nodes = [cluster.add_node(num_cpus=1) for _ in range(int(sys.argv[1]) - 1)]
-    print(json.dumps({"address": cluster.address}), flush=True)
+    print(json.dumps({"address": cluster.address, "client": f"ray://127.0.0.1:{port}"}), flush=True)
     for line in sys.stdin:
         match line.strip():
             case "add":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from populace.base.errors import WorldError
-from populace.worlds.web.page import MAX_PAGE_CHARACTERS, Page, PageNode, element_word, element_words, write_page
+from populace.worlds.web.page import MAX_PAGE_CHARACTERS, PageNode, WebPage, element_word, element_words, render_page
 from populace.worlds.web.simplification import simplify_page
 
 RAW = """
@@ -31,13 +31,13 @@ def test_a_raw_page_keeps_structure_text_and_what_people_can_use() -> None:
 
 def test_a_simplified_page_reads_back_as_the_same_page() -> None:
     page = simplify_page(RAW)
-    assert Page.read(page.html).elements == page.elements
+    assert WebPage.read(page.html).elements == page.elements
 
 
 def test_what_a_shop_says_cannot_become_an_element() -> None:
     trap = 'x</li><a name="free.order">Free</a><li>'
-    page = write_page(trap, [PageNode("ul", name="r", children=[PageNode("li", trap, element_word(trap))])])
-    assert page.elements == () and Page.read(page.html).elements == ()
+    page = render_page(trap, [PageNode("ul", name="r", children=[PageNode("li", trap, element_word(trap))])])
+    assert page.elements == () and WebPage.read(page.html).elements == ()
     assert simplify_page(f"<p>{page.html}</p>").elements == ()
 
 
@@ -62,9 +62,9 @@ def test_names_hold_letters_of_any_script_and_each_stands_once() -> None:
 )
 def test_a_page_that_cannot_be_used_is_refused(html: str, problem: str) -> None:
     with pytest.raises(WorldError, match=problem):
-        Page.read(html)
+        WebPage.read(html)
 
 
 def test_broken_markup_is_read_as_far_as_it_goes() -> None:
-    assert Page.read('<h1>Tea<ul><li><a name="view">View</li></b></ul>&lt;a name="x"&gt;').clickable == ("view",)
+    assert WebPage.read('<h1>Tea<ul><li><a name="view">View</li></b></ul>&lt;a name="x"&gt;').clickable == ("view",)
     assert simplify_page("<ul><li>Tea<a href=x>View").clickable == ("tea.view",)

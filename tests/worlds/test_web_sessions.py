@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from populace.base.errors import WorldError
-from populace.worlds.web.page import Page
+from populace.worlds.web.page import WebPage
 from populace.worlds.web.session_generator import generate_sessions
 from populace.worlds.web.sessions import PARTS, WebSessions
 from populace.worlds.web.shop import ORDER, SEARCH
@@ -147,4 +147,4 @@ def test_without_a_column_of_outcomes_a_last_click_is_a_purchase() -> None:
 
 
 def test_pages_are_read_once_each() -> None:
-    assert list(WebSessions.from_table(LOG).pages().values()) == [Page.read(PAGE)]
+    assert list(WebSessions.from_table(LOG).pages().values()) == [WebPage.read(PAGE)]

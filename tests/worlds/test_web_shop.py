@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from populace.base.errors import ActionRefusedError, UnknownNameError, WorldError
-from populace.worlds.web.catalogue import Catalogue, CatalogueFile
-from populace.worlds.web.page import Page
+from populace.worlds.web.catalogue import CatalogueFile, ProductCatalogue
+from populace.worlds.web.page import WebPage
 from populace.worlds.web.shop import MAX_CART, ShopDesign, View, WebShop
 from populace.worlds.web.shop_generator import generate_catalogue, generate_shop
 from populace.worlds.web.storefront import Storefront
@@ -27,12 +27,12 @@ GOODS = pl.DataFrame(
 
 
 def front(count: int = 1, **design: object) -> Storefront:
-    shop = WebShop("Corner", Catalogue.from_table(GOODS), ShopDesign(**design))  # type: ignore[arg-type]
+    shop = WebShop("Corner", ProductCatalogue.from_table(GOODS), ShopDesign(**design))  # type: ignore[arg-type]
     return Storefront(shop, pl.Series(range(count)))
 
 
-def page(shop: Storefront, who: int = 0) -> Page:
-    return Page.read(shop.page_texts(pl.Series([who]))[0])
+def page(shop: Storefront, who: int = 0) -> WebPage:
+    return WebPage.read(shop.page_texts(pl.Series([who]))[0])
 
 
 def results(shop: Storefront) -> list[str]:
@@ -97,7 +97,7 @@ def test_hostile_words_in_names_and_searches_stay_text() -> None:
     goods = GOODS.with_columns(
         name=pl.Series(["<script>alert(1)</script>", 'x"><a name="free">', "Tea\x1b[31m", "{page}"])
     )
-    shop = Storefront(WebShop("<b>", Catalogue.from_table(goods)), pl.Series([0]))
+    shop = Storefront(WebShop("<b>", ProductCatalogue.from_table(goods)), pl.Series([0]))
     shop.type_and_submit(0, "header.search", '<a name="gift">script page</a>')
     html = shop.page_texts(pl.Series([0]))[0]
     assert "<script" not in html and "\x1b" not in html
@@ -119,24 +119,24 @@ def test_hostile_words_in_names_and_searches_stay_text() -> None:
 def test_a_catalogue_with_a_wrong_row_is_refused_by_line(change: dict[str, list[object]], problem: str) -> None:
     table = GOODS.with_columns(**{name: pl.Series(values) for name, values in change.items()})
     with pytest.raises(WorldError, match=problem):
-        Catalogue.from_table(table)
+        ProductCatalogue.from_table(table)
 
 
 def test_a_catalogue_is_read_from_csv_jsonl_and_parquet_with_its_lines(tmp_path: Path) -> None:
     GOODS.write_csv(tmp_path / "goods.csv")
     GOODS.write_ndjson(tmp_path / "goods.jsonl")
     GOODS.write_parquet(tmp_path / "goods.parquet")
-    tables = [Catalogue.read(file).table for file in sorted(tmp_path.iterdir())]
+    tables = [ProductCatalogue.read(file).table for file in sorted(tmp_path.iterdir())]
     assert all(table.equals(tables[0]) for table in tables)
     (tmp_path / "bad.csv").write_text("name,category,price\nCup,tea,5\nPot,tea,-2\n")
     with pytest.raises(WorldError, match=r"bad\.csv, line 3: the price of 'Pot' is -2"):
-        Catalogue.read(tmp_path / "bad.csv")
+        ProductCatalogue.read(tmp_path / "bad.csv")
     (tmp_path / "bad.jsonl").write_text('{"name": "Cup", "category": "tea", "price": 5}\n{"name": [1]}\n')
     with pytest.raises(WorldError, match="line 2"):
-        Catalogue.read(tmp_path / "bad.jsonl")
+        ProductCatalogue.read(tmp_path / "bad.jsonl")
     for name, hint in (("none.csv", "not a CSV"), ("goods.txt", "not a CSV")):
         with pytest.raises(WorldError, match=hint):
-            Catalogue.read(tmp_path / name)
+            ProductCatalogue.read(tmp_path / name)
     with pytest.raises(WorldError, match="different lengths"):
         CatalogueFile(name="x", products={"name": ["a"], "price": []}).catalogue()
 

@@ -49,6 +49,7 @@ class Treatment(CausalPart):
         label: How a level is written in a list of levels, as a template such as `${price:.2f}`.
         noun: What it is called in a text; its name by default.
         scale: A column of the items with which levels are multiplied, such as a regular price.
+        base: A column of the items to which levels are added, such as the price of another product.
         drawn_from: The population of levels that these were drawn from, in words.
         probabilities: How likely each level is in the experiment; all equally likely by default.
         low: The smallest value that makes sense. It is 0, so a price below 0 is an error; temperatures need another.
@@ -65,6 +66,7 @@ class Treatment(CausalPart):
     label: str = ""
     noun: str = ""
     scale: str = ""
+    base: str = ""
     drawn_from: str = ""
     probabilities: tuple[float, ...] = ()
     low: float = 0.0
@@ -124,8 +126,11 @@ class Treatment(CausalPart):
     def value_at(self, level: int, items: pl.DataFrame) -> pl.Series:
         """What fills the field of the treatment at a level, for each row of a table of items."""
         value = self.values[level]
-        if self.scale and isinstance(value, float):
-            return (items[self.scale].cast(pl.Float64) * value).round(10).alias(self.name)
+        if (self.scale or self.base) and isinstance(value, float):
+            zeros = pl.Series(self.name, [0.0]).new_from_index(0, items.height)
+            unit = items[self.scale].cast(pl.Float64) if self.scale else zeros + 1.0
+            start = items[self.base].cast(pl.Float64) if self.base else zeros
+            return (unit * value + start).round(10).alias(self.name)
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         return pl.Series(self.name, [whole]).new_from_index(0, items.height)
 

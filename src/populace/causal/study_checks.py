@@ -82,9 +82,10 @@ def _check_treatment(treatment: Treatment) -> None:
                 f"the statement of the treatment lacks {{{treatment.name}}}, so all levels would read the same.",
                 f'Write, for example: statement: "The {treatment.words} is {{{treatment.name}}}."',
             )
-    if treatment.scale and not treatment.numeric:
-        with at_entry("scale"):
-            raise CausalStudyError("levels in words cannot be multiplied with a column of the items.")
+    for entry, column in (("scale", treatment.scale), ("base", treatment.base)):
+        if column and not treatment.numeric:
+            with at_entry(entry):
+                raise CausalStudyError("levels in words cannot be put together with a column of the items.")
 
 
 def _check_level(treatment: Treatment, value: float | str, earlier: Sequence[float | str]) -> None:
@@ -193,6 +194,7 @@ def _texts(study: CausalStudy) -> Iterator[tuple[tuple[Entry, str], list[str]]]:
         yield (("covariates", place, "question"), covariate.question), items
     for part, scale in (
         (("treatment", "scale"), treatment.scale),
+        (("treatment", "base"), treatment.base),
         *((("covariates", place, "scale"), each.scale) for place, each in enumerate(study.covariates)),
     ):
         if scale:

@@ -22,6 +22,7 @@ import polars as pl
 
 from populace.base.documents import MAX_BYTES, DocumentError, read_bytes
 from populace.base.errors import HumanDataError
+from populace.causal.study import CausalStudy
 
 Numbers = npt.NDArray[np.float64]
 
@@ -114,6 +115,16 @@ class HumanCurve:
         """The level of each cell as a multiple of the item's regular level."""
         return np.asarray((self.cells[LEVEL] / self.cells[REGULAR]).to_numpy(), dtype=np.float64)
 
+    def require_levels(self, study: CausalStudy) -> None:
+        """Raise HumanDataError where the study has no answers at a level at which people decided."""
+        items, treatment = study.item_table, study.treatment
+        if not treatment.numeric:
+            raise HumanDataError("the levels of the study are words.", "A demand curve needs numbers.")
+        levels = [treatment.value_at(level, items).cast(pl.Float64) for level in range(len(treatment.values))]
+        self.shares_of(
+            pl.concat([items.select(ITEM, level.alias(LEVEL), pl.lit(0.5).alias("share")) for level in levels])
+        )
+
     def shares_of(self, simulated: pl.DataFrame) -> Numbers:
         """The shares of a simulated curve at the cells of the human one.
 
@@ -189,6 +200,7 @@ def apple_decisions(table: pl.DataFrame) -> pl.DataFrame:
         pl.col("regprc").round(2).alias(REGULAR),
         pl.col("ecolbs").alias(QUANTITY),
         pl.col("id").alias(PERSON),
+        pl.when(pl.col("male") == 1).then(pl.lit("man")).otherwise(pl.lit("woman")).alias("gender"),
         *(name for name in table.columns if name not in ("rownames", "id", "regprc", "ecoprc", "ecolbs")),
     )
 

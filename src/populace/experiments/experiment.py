@@ -92,6 +92,13 @@ class Experiment(ExperimentPlan):
             raise UsageError(f"workers is {workers}; at least one is needed.")
         if self.scenario.startswith("__main__:"):
             raise UsageError("a scenario that was typed at a prompt cannot run on a cluster.", "Put it into a file.")
+        nested = next((arm.model for arm in arms if arm.decider == "model" and arm.model.startswith("ray:")), None)
+        if nested is not None:
+            model = nested.removeprefix("ray:").rpartition("*")[0]
+            raise UsageError(
+                f"runs on a cluster cannot ask {nested}, which starts processes on a cluster itself.",
+                f"Name the model {model}: every node loads its own. Or leave --on out.",
+            )
         return Cluster(address, cpus=workers)
 
     def _execute(

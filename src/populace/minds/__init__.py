@@ -5,12 +5,13 @@ from populace.minds.action_kinds import ActionAsker, ActionWorld, Actor, Acts, A
 from populace.minds.action_questions import ActionDraft, ActionRule
 from populace.minds.actions import Actions
 from populace.minds.agenda import Action, Agenda
-from populace.minds.dialogue import Dialogue, next_in_turn
+from populace.minds.dialogue import AIM, Dialogue, next_in_turn
 from populace.minds.everyday_actions import Give, Move, Post, Speak, Use
 from populace.minds.forgetting import Capacity, Decay, ForgettingPolicy, Summaries, replace_with_summaries
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import Memory
 from populace.minds.memory_columns import KINDS
+from populace.minds.memory_place import memories_on
 from populace.minds.memory_stream import MemoryStream
 from populace.minds.mind import Mind
 from populace.minds.parts import (
@@ -31,6 +32,7 @@ from populace.minds.retrieval import RETRIEVALS, Retrieval, retrieval_preset
 from populace.minds.web_actions import WEB_ACTIONS, Click, Terminate, TypeAndSubmit
 
 __all__ = [
+    "AIM",
     "KINDS",
     "RETRIEVALS",
     "WEB_ACTIONS",
@@ -79,6 +81,7 @@ __all__ = [
     "elaborate",
     "expand",
     "importance_question",
+    "memories_on",
     "next_in_turn",
     "rate_by_rule",
     "replace_with_summaries",

@@ -1,7 +1,8 @@
 """Dialogue: people speak in turn until one of them ends it, and each remembers what was said.
 
-A conversation is a transcript that the speaker continues with one line. Whether a person answers at all is a question
-with two options, so that a model that gives log-probabilities is asked for no text to end a conversation.
+A conversation is a transcript that the speaker continues with one line. Who begins the first one of a day with somebody
+may be asked what they want of them, which they then put into words. Whether a person answers at all is a question with
+two options, so that a model that gives log-probabilities is asked for no text to end a conversation.
 """
 
 from collections import Counter, defaultdict
@@ -13,12 +14,17 @@ import numpy as np
 
 from populace.minds.parts import Asker, DialoguePart, Line, MemoryPart, Talk
 from populace.people import Id, Person
-from populace.questions import Choice, Question, Speech
+from populace.questions import Choice, Question, Speech, Text
 
+_DAY = 86_400
 Turns = Callable[[Sequence[Person], Sequence[Line]], Person | None]
 """Chooses who speaks next, from the people still present and the lines so far; None ends the conversation."""
 ANSWERS = ("answer", "end it")
 """The options of somebody whose turn it is."""
+AIM = Text(
+    'Before you speak: what do you want {partners} to know, or to do? Begin with "I want {partners} to".', max_words=40
+)
+"""What somebody is asked who is about to begin a conversation."""
 
 
 def next_in_turn(present: Sequence[Person], lines: Sequence[Line]) -> Person | None:
@@ -47,14 +53,18 @@ class Dialogue(DialoguePart):
     Attributes:
         limit: The most utterances of a conversation.
         question: What is asked for a line; `{transcript}` is what was said so far.
+        aim: What somebody is asked who begins the first conversation of a day with others, such as `AIM`; the answer
+            stands in the prompt of their first line. None asks nothing.
         turns: Chooses who speaks next.
         counts: How many conversations ended in which way, and how many utterances were invalid.
     """
 
     limit: int = 8
     question: Question = field(default_factory=lambda: Speech("{transcript}"))
+    aim: Question | None = None
     turns: Turns = next_in_turn
     counts: Counter[str] = field(default_factory=Counter)
+    _aim_days: dict[tuple[Id, str], int] = field(default_factory=dict, init=False, repr=False)
 
     async def hold(
         self,
@@ -87,7 +97,8 @@ class Dialogue(DialoguePart):
             turns = await self._who_answer(asker, turns, talks, given, fields)
             if not turns:
                 break
-            utterances = await self._utterances(asker, turns, talks, given, fields)
+            aims = await self._aims(asker, turns, talks, now // _DAY, given, fields)
+            utterances = await self._utterances(asker, turns, talks, aims, given, fields)
             going = []
             for turn, utterance in zip(turns, utterances, strict=True):
                 if utterance is None:
@@ -159,6 +170,7 @@ class Dialogue(DialoguePart):
         asker: Asker,
         turns: Sequence[_Turn],
         talks: Sequence[Talk],
+        aims: Mapping[int, str],
         given: str,
         fields: Mapping[str, Mapping[Id, Any]],
     ) -> list[str | None]:
@@ -167,17 +179,52 @@ class Dialogue(DialoguePart):
         for turn in turns:
             lines = talks[turn.place].lines
             about.append(f"{turn.others} {lines[-1].text if lines else ''}".strip())
+        prompts = self._fields(turns, talks, fields)
+        prompts["transcript"] = [
+            text + aims.get(turn.place, "") for text, turn in zip(prompts["transcript"], turns, strict=True)
+        ]
         answers = await asker.ask(
             asker.people.take([turn.speaker.id for turn in turns]),
             self.question,
             given=given,
             purpose="dialogue",
             about=about,
-            **self._fields(turns, talks, fields),
+            **prompts,
         )
         self.counts["utterances"] += len(turns)
         self.counts["invalid utterance"] += answers.values.null_count()
         return list(answers.values)
+
+    async def _aims(
+        self,
+        asker: Asker,
+        turns: Sequence[_Turn],
+        talks: Sequence[Talk],
+        day: int,
+        given: str,
+        fields: Mapping[str, Mapping[Id, Any]],
+    ) -> dict[int, str]:
+        """What those who begin want of the others, as it stands in the prompt of the first line of a conversation."""
+        if self.aim is None:
+            return {}
+        beginning = [turn for turn in turns if not talks[turn.place].lines]
+        new = [turn for turn in beginning if self._aim_days.get((turn.speaker.id, turn.others)) != day]
+        if not new:
+            return {}
+        self._aim_days |= {(turn.speaker.id, turn.others): day for turn in new}
+        answers = await asker.ask(
+            asker.people.take([turn.speaker.id for turn in new]),
+            self.aim,
+            given=given + "\n{transcript}",
+            purpose="dialogue: aim",
+            about=[turn.others for turn in new],
+            **self._fields(new, talks, fields),
+        )
+        return {
+            turn.place: f'\nYou think, "{_thought(text)}" Now say it to {turn.others}.'
+            for turn, text in zip(new, answers.values, strict=True)
+            if text is not None
+        }
 
     def _fields(
         self, turns: Sequence[_Turn], talks: Sequence[Talk], fields: Mapping[str, Mapping[Id, Any]]
@@ -220,6 +267,11 @@ class Dialogue(DialoguePart):
             for who, (place, number), memory_id, importance in zip(ids, places, numbers, rated, strict=True):
                 hearings[place, who].append((number, memory_id))
                 talks[place].importance = importance
+
+
+def _thought(text: str) -> str:
+    """A thought on one line, without the quotation marks and colons that would make it a part of the transcript."""
+    return " ".join(text.replace(": ", ", ").replace('"', "'").split()).strip("' ")
 
 
 def _transcript(lines: Sequence[Line]) -> str:

@@ -21,6 +21,8 @@ def model_code(spec: str) -> list[trust.Code]:
         (['scripted:my_models:sceptic'], [])
     """
     scheme, _, rest = spec.partition(":")
+    if scheme == "ray":
+        return model_code(rest.rpartition("*")[0])
     if scheme == "scripted":
         module, function = split_reference(rest)
         if rest in BUILT_IN or not function or not module:

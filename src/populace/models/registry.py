@@ -14,6 +14,7 @@ from populace.base.errors import ModelError, UnknownNameError
 from populace.models.adapter_names import adapter_hub_file, split_adapter
 from populace.models.artifacts import Progress
 from populace.models.base import Model, ModelTraits
+from populace.models.cluster_model import ClusterModel, ClusterSpec
 from populace.models.embedded import PINNED, EmbeddedModel
 from populace.models.hub_file import HubFile
 from populace.models.openai_compatible import OpenAICompatible
@@ -158,6 +159,12 @@ def _open_transformers(spec: str, settings: _Settings) -> Model:
     return TransformersModel(path, adapter=adapter, device=device, progress=settings.progress, spec=spec)
 
 
+def _open_on_cluster(spec: str, settings: _Settings) -> Model:
+    inner = ClusterSpec.parse(spec).model
+    open_model(inner)  # What is wrong with it is said here, and not by a node.
+    return ClusterModel(spec, model_traits(inner))
+
+
 def _open_scripted(spec: str, settings: _Settings) -> Model:
     model = open_script(spec.partition(":")[2] or "uniform")
     model.concurrency = settings.concurrency
@@ -204,6 +211,12 @@ _FORMS = {
         OpenAICompatible.traits,
         _open_address,
     ),
+    "ray:MODEL*N": _Form(
+        "N copies of a model that this machine could run, in processes on a Ray cluster: that of RAY_ADDRESS, else one "
+        "on this machine; a GPU each, where there are some",
+        ModelTraits(local=True),
+        _open_on_cluster,
+    ),
     "scripted:NAME": _Form(
         "a function in place of a model: `cast` (writes like people), `uniform`, `first`, `slow`, or `module:function`",
         Scripted.traits,
@@ -228,6 +241,8 @@ def _form(spec: str) -> _Form:
         path, adapter, _ = _parts(spec, "embedded")
         form = _FORMS[_HUB_FORM if path.startswith("hf:") else "embedded:PATH" if path else "embedded"]
         return _with_adapter(form._replace(traits=replace(form.traits, hub_file=_hub_file(path))), adapter)
+    if scheme == "ray":
+        return _FORMS["ray:MODEL*N"]._replace(traits=_form(ClusterSpec.parse(spec).model).traits)
     if scheme == "transformers":
         return _with_adapter(_FORMS["transformers:PATH"], _parts(spec, scheme)[1])
     if scheme not in _PATTERNS or (scheme in ("http", "https") and not argument.startswith("//")):

@@ -84,9 +84,9 @@ def compose(
     values = {name: column[first] for name, column in columns.items()}
     count = len(rows)
     situations = situation.given.render(situation.constants, values, count)
-    for name in (_MEMORIES, HEARD):
+    for name, gap in ((_MEMORIES, "\n\n"), (HEARD, "\n")):
         if name in values:
-            situations = concat_texts([values[name], "\n", situations], count).str.strip_chars("\n")
+            situations = concat_texts([values[name], gap, situations], count).str.strip_chars("\n")
     return Prompts(
         of_person,
         profile.render(situation.constants, values, count),

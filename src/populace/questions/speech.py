@@ -16,6 +16,9 @@ _COURTESY = 4
 """A line of so many words, such as "Good morning, Bo!", may be said back."""
 _LINE = re.compile(r"^(?P<speaker>[^:\n]{2,60}): (?P<words>.+)$", re.MULTILINE)
 _MEMORY = re.compile(r"^- (?P<text>.+)$", re.MULTILINE)
+_TO = re.compile(r"^You think, .* Now say it to (?P<name>\S+)[^.\n]*\.$", re.MULTILINE)
+"""The last line of a prompt in which somebody is told to say what they want of another."""
+_OWN_SPEECH = re.compile(r"(?:^|: )You told [^:\n]+: [\"“]")
 _QUOTE = re.compile(r"^[\"“”'‘’«»]+|[\"“”'‘’«»]+$")
 _STAGE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]+\*")
 _NARRATION = re.compile(
@@ -31,7 +34,8 @@ _NARRATION = re.compile(
 class Speech(Question):
     """The next line that a person says in a conversation.
 
-    Models that can be led begin the line with the name of the speaker. One line is taken; a name in front, quotation
+    Models that can be led begin the line with the name of the speaker, and the first line of somebody who has an aim
+    with the name of the other. One line is taken; a name in front, quotation
     marks around it and stage directions are removed. A line is `unparseable`, and asked for again, where it
 
     * *narrates*: it reports speech or what was seen, in place of speaking;
@@ -76,9 +80,13 @@ class Speech(Question):
         )
 
     def lead(self, prompt: str) -> str:
-        """The name of the speaker and a colon, with which the line begins."""
-        own = PromptSpeakers.from_prompt(prompt).own
-        return f"{own[0]}:" if own else ""
+        """The name of the speaker and a colon, with which the line begins; after an aim, the name of the other too.
+
+        Small models that are led to the other's name say what they mean to say; otherwise they greet, or reply to
+        their own thought.
+        """
+        own, to = PromptSpeakers.from_prompt(prompt).own, _TO.search(prompt)
+        return (f"{own[0]}: {to['name']}," if to else f"{own[0]}:") if own else ""
 
     def parse(self, reply: str) -> Answer:
         """Read a line without its prompt."""
@@ -89,6 +97,8 @@ class Speech(Question):
         if is_refusal(reply):
             return REFUSED
         text = self._line(reply, prompt)
+        # A reply that goes on after the name of the other may begin in lower case.
+        text = text[:1].upper() + text[1:] if _TO.search(prompt) else text
         return Answer(text, "ok") if text and self.fault(text, prompt) is None else UNPARSEABLE
 
     def fault(self, text: str, prompt: str) -> str | None:
@@ -132,8 +142,8 @@ def _is_echo(words: str, prompt: str) -> bool:
     """Whether words repeat a memory, a line of the conversation, or any other line of the prompt word for word."""
     courtesy = len(_folded(words).split()) <= _COURTESY and len(words) <= 30
     lines = [] if courtesy else [match["words"] for match in _LINE.finditer(prompt)]
-    # A memory may begin with a time, such as "Today at 08:10: ".
-    memories = [match["text"] for match in _MEMORY.finditer(prompt)]
+    # A memory may begin with a time, such as "Today at 08:10: ". What one told somebody may be told to somebody else.
+    memories = [match["text"] for match in _MEMORY.finditer(prompt) if not _OWN_SPEECH.search(match["text"])]
     lines += [part for text in memories for part in (text, text.partition(": ")[2]) if part]
     return any(words == line.strip() for line in prompt.split("\n")) or any(_alike(words, line) for line in lines)
 

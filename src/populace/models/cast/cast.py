@@ -48,6 +48,8 @@ class Cast:
             return scene.pick(data("survey")["reasons"], "reason")
         if town.is_conversation(scene):
             return town.conversation_line(scene)
+        if town.is_aim(scene):
+            return town.aim(scene)
         if shop.is_shop(scene):
             return shop.text(scene)
         if "and what is between you?" in scene.user:

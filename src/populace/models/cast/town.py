@@ -25,7 +25,7 @@ _EVENT = re.compile(
     r"\bon (?P<day>\d{1,2}) (?P<month>[A-Z][a-z]+)(?:,? (?:from|at) (?P<hour>\d{1,2}):(?P<minute>\d\d))?"
 )
 _NOW = re.compile(r"It is (?P<hour>\d\d):(?P<minute>\d\d)(?: on (?P<date>\d{1,2} [A-Z][a-z]+))?")
-_TRANSCRIPT = re.compile(r"The conversation so far:\n(?P<lines>.*?)\n(?:\n|Write only)", re.DOTALL)
+_TRANSCRIPT = re.compile(r"The conversation so far:\n(?P<lines>.*?)\n(?:\n|You think, \"|Write only)", re.DOTALL)
 _PARTNER = re.compile(r"talking with (?P<partner>[^.]+)\.")
 _BEDTIME = re.compile(r"until you go to bed at (?P<hour>\d\d):(?P<minute>\d\d)")
 _KNOWN = re.compile(r"Places that you know: (?P<places>.*)\.$", re.MULTILINE)
@@ -36,6 +36,18 @@ _LIKE = 0.7
 def is_conversation(scene: Scene) -> bool:
     """Whether somebody is asked for the next line of a conversation."""
     return "Write only the next line that you say yourself" in scene.user
+
+
+def is_aim(scene: Scene) -> bool:
+    """Whether somebody is asked what they want of those to whom they are about to speak."""
+    return "Before you speak: what do you want " in scene.user
+
+
+def aim(scene: Scene) -> str:
+    """What a resident wants of somebody: that they hear the news, if there is any."""
+    news, name = news_in_mind(scene), _partner(scene)
+    aims = [f"I want {{name}} to hear this, {news}"] if news else data("town")["aims"]
+    return str(scene.pick(aims, "aim")).replace("{name}", name)
 
 
 def conversation_line(scene: Scene) -> str:

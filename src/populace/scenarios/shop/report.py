@@ -7,7 +7,7 @@ from populace.engine.report_table import ReportTable
 from populace.runs.reader import RunReader
 from populace.scenarios.shop.wording import MOST_DEEDS
 from populace.worlds.web.sessions import WebSessions
-from populace.worlds.web.shoppers import profile_texts
+from populace.worlds.web.shoppers import SHOPPER_PROFILE, shopper_profiles
 
 _STAGES = {
     "searched or chose a category": "<h1>Results for ",
@@ -66,7 +66,7 @@ def run_sessions(run: RunReader, *, shop: str = "") -> WebSessions:
     profiles = people.select(
         pl.col("id").cast(pl.String).alias("person"),
         pl.col("outcome").cast(pl.String),
-        profile_texts(people.drop("outcome")),
+        shopper_profiles(people.drop("outcome"), f"You are {{name}}. {SHOPPER_PROFILE}"),
     )
     rows = done.rename({"step": "run step"}).join(profiles, on="person", how="left", maintain_order="left")
     rows = rows.sort("person", "run step", maintain_order=True)

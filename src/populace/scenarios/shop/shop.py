@@ -20,7 +20,7 @@ from populace.scenarios.shop.report import shop_report
 from populace.scenarios.shop.wording import SITUATION, THINKING, THOUGHT, deed_lines, deed_texts
 from populace.worlds.web.catalogue import CatalogueFile
 from populace.worlds.web.session_generator import action_columns
-from populace.worlds.web.shop import NOTHING, Effect, ShopDesign, SortOrder, View, WebShop
+from populace.worlds.web.shop import NOTHING, PageEffect, ShopDesign, SortOrder, View, WebShop
 from populace.worlds.web.shop_generator import generate_catalogue
 from populace.worlds.web.shopper_rule import ShopperRule
 from populace.worlds.web.shoppers import SHOPPER_PROFILE, draw_preferences, draw_wishes, shopper_columns
@@ -160,7 +160,9 @@ class Shop(Scenario):
     ) -> None:
         """Let the rule know which products were viewed and what was searched, whoever decided it."""
         viewing = (self.front.view[rows] == View.PRODUCT) & (before != View.PRODUCT)
-        effects = np.where(viewing, Effect.VIEW, np.where(searched, Effect.SEARCH, Effect.GO_HOME)).astype(np.int64)
+        effects = np.where(viewing, PageEffect.VIEW, np.where(searched, PageEffect.SEARCH, PageEffect.GO_HOME)).astype(
+            np.int64
+        )
         about = np.where(viewing, self.front.product[rows], self.front.query[rows])
         self.rule.note(rows, effects, about)
 

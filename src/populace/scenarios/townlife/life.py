@@ -16,7 +16,7 @@ import polars as pl
 from populace.base.errors import WorldError
 from populace.base.formatting import time_of_day
 from populace.engine.scenario import Field, ReportTable, Scenario
-from populace.minds import Action, Agenda, Dialogue, Memory, Mind, Planning, Reflection, Talk
+from populace.minds import AIM, Action, Agenda, Dialogue, Memory, Mind, Planning, Reflection, Talk
 from populace.people import Id, People
 from populace.questions import Choice
 from populace.runs.reader import RunReader
@@ -159,7 +159,7 @@ class TownLife(Scenario):
             memory=memory,
             reflection=Reflection(budget=self.reflection_budget) if self.reflects and self.remembers else None,
             planning=Planning(places=("home", "work", *self.public)) if self.plans else None,
-            dialogue=Dialogue(limit=self.utterances),
+            dialogue=Dialogue(limit=self.utterances, aim=AIM),
         )
 
     def length(self) -> int:

@@ -18,7 +18,7 @@ HERE = "It is {time} on {date}. You are {where}, {doing}."
 AT = "It is {time} on {date}. You are {where}."
 ROUTINE = "On an ordinary day you do this: {routine}."
 MEETING = "{other} is here too, {others_doing}. {acquaintance}"
-TALKING = "It is {time} on {date}. You are {where}, talking with {partners}. {acquaintance}"
+TALKING = "It is {time} on {date}. You are {where}, talking with {partners}. {acquaintance}{currently}"
 STROKE = "Now begins: {stroke}."
 HAPPENED = "Just now this happened: {event}"
 

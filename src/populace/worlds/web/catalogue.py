@@ -28,7 +28,7 @@ _NUMBERS = {"price": None, "rating": 0.0, "reviews": 0.0}
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class ProductCatalogue:
     """The products of a shop.
 
     Attributes:
@@ -36,7 +36,7 @@ class Catalogue:
 
     Example:
         >>> products = pl.DataFrame({"name": ["Tea Pot", "Cup"], "category": "kitchen", "price": [20.0, 5.0]})
-        >>> Catalogue.from_table(products).words
+        >>> ProductCatalogue.from_table(products).words
         ('tea_pot', 'cup')
     """
 
@@ -46,7 +46,7 @@ class Catalogue:
         return self.table.height
 
     @classmethod
-    def from_table(cls, table: pl.DataFrame, *, where: str = "the catalogue") -> Catalogue:
+    def from_table(cls, table: pl.DataFrame, *, where: str = "the catalogue") -> ProductCatalogue:
         """A catalogue from a table with `name`, `category` and `price`, and, where they are known, `rating`, `reviews`.
 
         Raises:
@@ -84,7 +84,7 @@ class Catalogue:
         return cls(table.drop(LINE))
 
     @classmethod
-    def read(cls, path: str | Path) -> Catalogue:
+    def read(cls, path: str | Path) -> ProductCatalogue:
         """The catalogue in a CSV, JSONL or Parquet file with the columns of `from_table`."""
         path = Path(path)
         table = read_web_table(path, most=MAX_CATALOGUE_BYTES, rows=MAX_PRODUCTS)
@@ -160,11 +160,11 @@ class CatalogueFile(pydantic.BaseModel):
     def _open(cls, value: Any) -> Any:
         if not isinstance(value, (str, Path)):
             return value
-        return {"name": Path(value).name, "products": Catalogue.read(value).table.to_dict(as_series=False)}
+        return {"name": Path(value).name, "products": ProductCatalogue.read(value).table.to_dict(as_series=False)}
 
-    def catalogue(self) -> Catalogue:
+    def catalogue(self) -> ProductCatalogue:
         """The catalogue."""
         lengths = {len(values) for values in self.products.values()}
         if len(lengths) != 1:
             raise WorldError(f"{self.name}: the columns of the catalogue have different lengths.")
-        return Catalogue.from_table(pl.DataFrame(self.products), where=self.name)
+        return ProductCatalogue.from_table(pl.DataFrame(self.products), where=self.name)

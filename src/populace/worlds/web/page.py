@@ -54,7 +54,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Page:
+class WebPage:
     """A page as simplified HTML.
 
     Attributes:
@@ -63,7 +63,7 @@ class Page:
         elements: What people can use, in the order of the page.
 
     Example:
-        >>> page = Page.read('<h1>Tea</h1><input name="search"><a name="tea_pot.view">View</a>')
+        >>> page = WebPage.read('<h1>Tea</h1><input name="search"><a name="tea_pot.view">View</a>')
         >>> page.title, page.clickable, page.inputs
         ('Tea', ('tea_pot.view',), ('search',))
     """
@@ -83,7 +83,7 @@ class Page:
         return tuple(element.name for element in self.elements if element.kind == "input")
 
     @classmethod
-    def read(cls, html: str) -> Page:
+    def read(cls, html: str) -> WebPage:
         """A page from simplified HTML, as it stands in a log.
 
         Raises:
@@ -119,12 +119,12 @@ class PageNode:
     children: Sequence[PageNode] = ()
 
 
-def write_page(title: str, nodes: Iterable[PageNode]) -> Page:
+def render_page(title: str, nodes: Iterable[PageNode]) -> WebPage:
     """The page of some nodes, each interactive element with the names of all that it stands in.
 
     Example:
         >>> tea = PageNode("li", "Tea & pot ", "tea_pot", [PageNode("a", "View", "view")])
-        >>> page = write_page("Results", [PageNode("ul", name="results", children=[tea])])
+        >>> page = render_page("Results", [PageNode("ul", name="results", children=[tea])])
         >>> print(page.html)
         <h1>Results</h1>
         <ul>
@@ -139,7 +139,7 @@ def write_page(title: str, nodes: Iterable[PageNode]) -> Page:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise WorldError(f"two elements of the page {title!r} have the name {twice!r}.")
-    return Page(title, "\n".join(lines), tuple(elements))
+    return WebPage(title, "\n".join(lines), tuple(elements))
 
 
 def element_word(text: str) -> str:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from populace.base.errors import WorldError
-from populace.worlds.web.page import Page
+from populace.worlds.web.page import WebPage
 from populace.worlds.web.tables import LINE
 
 _LONGEST_QUOTE = 60
@@ -53,7 +53,7 @@ def _elements(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
     names: list[tuple[str, str, str]] = []
     for html in table["page"].drop_nulls().unique(maintain_order=True).to_list():
         try:
-            page = Page.read(html)
+            page = WebPage.read(html)
         except WorldError as error:
             pages.append((html, error.what.rstrip(".")))
             continue

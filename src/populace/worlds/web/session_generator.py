@@ -9,10 +9,10 @@ import polars as pl
 from populace.base.errors import WorldError
 from populace.base.randomness import path_key, person_keys, stream, uniforms
 from populace.worlds.web.sessions import WebSessions
-from populace.worlds.web.shop import SEARCH, Effect, ShopDesign, WebShop
+from populace.worlds.web.shop import SEARCH, PageEffect, ShopDesign, WebShop
 from populace.worlds.web.shop_generator import generate_shop
 from populace.worlds.web.shopper_rule import LEAVE, Intentions, ShopperRule
-from populace.worlds.web.shoppers import draw_preferences, draw_wishes, profile_texts
+from populace.worlds.web.shoppers import draw_preferences, draw_wishes, shopper_profiles
 from populace.worlds.web.storefront import Storefront
 
 Ints = npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ def _shop_sessions(shop: WebShop, number: int, who: Ints, preferences: pl.DataFr
             "person": pl.Series([f"person {person}" for person in who.tolist()]),
             "shop": shop.name,
             "session": sessions,
-            "profile": profile_texts(shoppers),
+            "profile": shopper_profiles(shoppers),
         }
     )
     steps = []
@@ -130,14 +130,15 @@ def action_columns(front: Storefront, rows: Ints, plan: Intentions, places: Ints
         known, schema={"code": pl.Int64, "effect": pl.Int64, "about": pl.Int64, "element": pl.String}, orient="row"
     ).unique(["code", "effect", "about"], keep="last", maintain_order=True)
     wanted = pl.DataFrame({"code": of_visitor, "effect": effects, "about": about})
-    searching = pl.col("effect") == int(Effect.SEARCH)
+    searching = pl.col("effect") == int(PageEffect.SEARCH)
     joined = wanted.join(elements, on=["code", "effect", "about"], how="left", maintain_order="left")
     queries = pl.Series([*front.shop.queries, ""], dtype=pl.String)
+    asked = np.where(effects == PageEffect.SEARCH, about, -1)
     texts = pl.Series("page", [page.page.html for page in pages], dtype=pl.String)
     kinds = pl.when(pl.col("effect") == LEAVE).then(pl.lit("terminate"))
     return joined.select(
         page=texts[pl.Series(of_visitor)],
         action=kinds.when(searching).then(pl.lit("type_and_submit")).otherwise(pl.lit("click")),
         element=pl.when(searching).then(pl.lit(SEARCH)).otherwise("element"),
-        text=pl.when(searching).then(queries[pl.Series(np.where(effects == Effect.SEARCH, about, -1) % len(queries))]),
+        text=pl.when(searching).then(queries[pl.Series(asked % len(queries))]),
     )

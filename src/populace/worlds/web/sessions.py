@@ -18,7 +18,7 @@ import polars as pl
 
 from populace.base.errors import WorldError
 from populace.base.foreign_columns import csv_table
-from populace.worlds.web.page import Page
+from populace.worlds.web.page import WebPage
 from populace.worlds.web.session_checks import session_problems
 from populace.worlds.web.tables import LINE, read_web_table
 
@@ -139,9 +139,9 @@ class WebSessions:
         bought = ends.filter((pl.col("ended") == "purchase") & (pl.col("action") == "click"))
         return tuple(bought["element"].unique().sort().to_list())
 
-    def pages(self) -> dict[str, Page]:
+    def pages(self) -> dict[str, WebPage]:
         """The distinct pages, read."""
-        return {html: Page.read(html) for html in self.table["page"].unique(maintain_order=True).to_list()}
+        return {html: WebPage.read(html) for html in self.table["page"].unique(maintain_order=True).to_list()}
 
     def take(self, rows: pl.Expr) -> WebSessions:
         """The sessions of which the rows hold."""

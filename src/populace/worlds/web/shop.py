@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from populace.base.errors import WorldError
-from populace.worlds.web.catalogue import Catalogue
-from populace.worlds.web.page import Page, PageNode, element_words, write_page
+from populace.worlds.web.catalogue import ProductCatalogue
+from populace.worlds.web.page import PageNode, WebPage, element_words, render_page
 
 SortOrder = Literal["relevance", "price", "rating"]
 SORT_ORDERS: tuple[SortOrder, ...] = ("relevance", "price", "rating")
@@ -41,7 +41,7 @@ class View(enum.IntEnum):
     ORDERED = 5
 
 
-class Effect(enum.IntEnum):
+class PageEffect(enum.IntEnum):
     """What using an element does."""
 
     GO_HOME = 0
@@ -87,10 +87,10 @@ class ShopPage:
         effects: The effect of each element and what it is about, in the order of `page.elements`.
     """
 
-    page: Page
-    effects: tuple[tuple[Effect, int], ...]
+    page: WebPage
+    effects: tuple[tuple[PageEffect, int], ...]
 
-    def effect(self, element: str) -> tuple[Effect, int] | None:
+    def effect(self, element: str) -> tuple[PageEffect, int] | None:
         """The effect of an element by its name; None where the page does not have it."""
         names = [each.name for each in self.page.elements]
         return self.effects[names.index(element)] if element in names else None
@@ -137,7 +137,7 @@ class WebShop:
     """
 
     name: str
-    catalogue: Catalogue
+    catalogue: ProductCatalogue
     design: ShopDesign = field(default_factory=ShopDesign)
     queries: list[str] = field(default_factory=list)
 
@@ -196,15 +196,15 @@ class WebShop:
                       PageNode("a", f"Cart ({held})", "cart")],
         )  # fmt: skip
         notice = [PageNode("p", self.design.notice)] if self.design.notice else []
-        above = [(Effect.SEARCH, NOTHING), (Effect.GO_HOME, NOTHING), (Effect.SEE_CART, NOTHING)]
+        above = [(PageEffect.SEARCH, NOTHING), (PageEffect.GO_HOME, NOTHING), (PageEffect.SEE_CART, NOTHING)]
         if state.view == View.ORDERED:
-            return ShopPage(write_page(title, [*notice, *nodes]), ())
-        return ShopPage(write_page(title, [header, *notice, *nodes]), (*above, *effects))
+            return ShopPage(render_page(title, [*notice, *nodes]), ())
+        return ShopPage(render_page(title, [header, *notice, *nodes]), (*above, *effects))
 
     def _home(self, state: PageState) -> _Body:
         links = zip(self._category_words, self.catalogue.categories, strict=True)
         shown = [PageNode("li", children=[PageNode("a", text, word)]) for word, text in list(links)[:10]]
-        effects = [(Effect.CATEGORY, number) for number in range(len(shown))]
+        effects = [(PageEffect.CATEGORY, number) for number in range(len(shown))]
         return self.name, [PageNode("ul", name="categories", children=shown)], effects
 
     def _result_list(self, state: PageState) -> _Body:
@@ -213,35 +213,35 @@ class WebShop:
         here = self.results_on_page(state.query, state.sort, state.number).tolist()
         if not len(everything):
             return f"No results for {query}", [PageNode("p", "Nothing matches. Try another search.")], []
-        effects: list[tuple[Effect, int]] = []
+        effects: list[tuple[PageEffect, int]] = []
         sorts = []
         for number, order in enumerate(SORT_ORDERS):
             if number != state.sort:
                 sorts.append(PageNode("a", f"Sort by {order}", f"by_{order}"))
-                effects.append((Effect.SORT, number))
+                effects.append((PageEffect.SORT, number))
         items = []
         for product in here:
             text = f"{self._line(product, ratings=self.design.ratings)} "
             items.append(PageNode("li", text, self.catalogue.words[product], [PageNode("a", "View", "view")]))
-            effects.append((Effect.VIEW, product))
+            effects.append((PageEffect.VIEW, product))
         nodes = [PageNode("p", name="sort", children=sorts), PageNode("ul", name="results", children=items)]
         turns = []
         if (state.number + 1) * self.design.results_per_page < len(everything):
             turns.append(PageNode("a", "Next page", "next"))
-            effects.append((Effect.TURN, state.number + 1))
+            effects.append((PageEffect.TURN, state.number + 1))
         if state.number:
             turns.append(PageNode("a", "Previous page", "previous"))
-            effects.append((Effect.TURN, state.number - 1))
+            effects.append((PageEffect.TURN, state.number - 1))
         if turns:
             nodes.append(PageNode("p", name="pages", children=turns))
         return f"Results for {query}, sorted by {SORT_ORDERS[state.sort]}", nodes, effects
 
     def _product(self, state: PageState) -> _Body:
         children = [PageNode("button", "Add to cart", "add_to_cart")]
-        effects = [(Effect.ADD, state.product)]
+        effects = [(PageEffect.ADD, state.product)]
         if state.query != NOTHING:
             children.append(PageNode("a", "Back to results", "back_to_results"))
-            effects.append((Effect.BACK, NOTHING))
+            effects.append((PageEffect.BACK, NOTHING))
         name = self.catalogue.names([state.product])[0]
         text = f"{self._line(state.product, ratings=True)} "
         return name, [PageNode("p", text), PageNode("p", name="product", children=children)], effects
@@ -254,18 +254,18 @@ class WebShop:
         for product in products:
             line = f"{self.catalogue.names([product])[0]}, {_money(self.catalogue.prices[product])} "
             items.append(PageNode("li", line, self.catalogue.words[product], [PageNode("a", "Remove", "remove")]))
-            effects.append((Effect.REMOVE, product))
+            effects.append((PageEffect.REMOVE, product))
         shipping = f", {_money(self.design.shipping)} shipping" if self.design.shipping_early else ""
         total = PageNode("p", f"Total {_money(self.total(state.cart))}{shipping} ")
         button = PageNode("p", name="cart", children=[PageNode("button", "Check out", "check_out")])
-        effects.append((Effect.CHECK_OUT, NOTHING))
+        effects.append((PageEffect.CHECK_OUT, NOTHING))
         return "Cart", [PageNode("ul", name="cart", children=items), total, button], effects
 
     def _checkout(self, state: PageState) -> _Body:
         goods, shipping = self.total(state.cart), self.design.shipping
         text = f"Products {_money(goods)}, shipping {_money(shipping)}, to pay {_money(goods + shipping)} "
         buttons = [PageNode("button", "Place the order", "place_order"), PageNode("a", "Back to the cart", "back")]
-        effects = [(Effect.ORDER, NOTHING), (Effect.SEE_CART, NOTHING)]
+        effects = [(PageEffect.ORDER, NOTHING), (PageEffect.SEE_CART, NOTHING)]
         return "Checkout", [PageNode("p", text), PageNode("p", name="checkout", children=buttons)], effects
 
     def _ordered(self, state: PageState) -> _Body:
@@ -281,7 +281,7 @@ class WebShop:
         return words + (f", {rating:.1f} stars ({reviews:.0f} reviews)" if ratings else "")
 
 
-_Body = tuple[str, list[PageNode], list[tuple[Effect, int]]]
+_Body = tuple[str, list[PageNode], list[tuple[PageEffect, int]]]
 
 
 def _money(amount: float) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from populace.base.errors import WorldError
 from populace.base.randomness import stream
-from populace.worlds.web.catalogue import Catalogue
+from populace.worlds.web.catalogue import ProductCatalogue
 from populace.worlds.web.shop import ShopDesign, WebShop
 
 
@@ -20,7 +20,7 @@ def shop_words() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "shop_words.toml").read_text(encoding="utf-8"))
 
 
-def generate_catalogue(rng: np.random.Generator, categories: int = 4, products: int = 8) -> Catalogue:
+def generate_catalogue(rng: np.random.Generator, categories: int = 4, products: int = 8) -> ProductCatalogue:
     """A catalogue of made-up products.
 
     Args:
@@ -59,7 +59,7 @@ def generate_catalogue(rng: np.random.Generator, categories: int = 4, products: 
             "reviews": np.round(np.exp(rng.normal(4, 1.2, count))),
         }
     )
-    return Catalogue.from_table(table[pl.Series(rng.permutation(count))])
+    return ProductCatalogue.from_table(table[pl.Series(rng.permutation(count))])
 
 
 def generate_shop(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.worlds.web.shop import MAX_CART, NOTHING, SORT_ORDERS, Effect, View
+from populace.worlds.web.shop import MAX_CART, NOTHING, SORT_ORDERS, PageEffect, View
 from populace.worlds.web.shoppers import wish_numbers
 from populace.worlds.web.storefront import Storefront
 
@@ -130,11 +130,11 @@ class ShopperRule:
 
     def note(self, rows: Ints, effects: Ints, about: Ints) -> None:
         """Let visitors remember what they did: products that they viewed, and that they turned to a second wish."""
-        viewing = effects == Effect.VIEW
+        viewing = effects == PageEffect.VIEW
         some, products = rows[viewing], about[viewing]
         self.viewed[some, self.views[some] % _MOST_VIEWED] = products
         self.views[some] += 1
-        searching = (effects == Effect.SEARCH) & (self.second[rows] != NOTHING)
+        searching = (effects == PageEffect.SEARCH) & (self.second[rows] != NOTHING)
         turned = rows[searching & (about == self._queries[1][rows])]
         self.on_second[turned] = True
         self.views[turned] = 0
@@ -155,8 +155,8 @@ class ShopperRule:
         query = np.where(self.on_second[rows], self._queries[1][rows], self._queries[0][rows])
         listed = (wish >= 0) & (wish < 10)
         by_list = np.where(listed, np.where(self.browses[rows], 0.9, 0.05), 0.0)
-        _put(plan, places, 0, Effect.SEARCH, query, 1 - by_list)
-        _put(plan, places, 1, Effect.CATEGORY, wish, by_list)
+        _put(plan, places, 0, PageEffect.SEARCH, query, 1 - by_list)
+        _put(plan, places, 1, PageEffect.CATEGORY, wish, by_list)
 
     def _at_results(self, plan: Intentions, places: Ints, rows: Ints) -> None:
         front, design = self.front, self.shop.design
@@ -177,21 +177,21 @@ class ShopperRule:
         any_good, tired = good.any(1), self.views[rows] >= self.patience[rows]
         full = (front.cart[rows] != NOTHING).any(1)
         # Each rule overrides those above it.
-        _put(plan, places[full], 0, Effect.SEE_CART, NOTHING, 0.9)
+        _put(plan, places[full], 0, PageEffect.SEE_CART, NOTHING, 0.9)
         _put(plan, places[full], 1, LEAVE, NOTHING, 0.1)
         turning = more & (front.number[rows] + 1 < self.patience[rows]) & ~tired
         self._reset(plan, places[turning])
-        _put(plan, places[turning], 0, Effect.TURN, front.number[rows][turning] + 1, 0.8)
+        _put(plan, places[turning], 0, PageEffect.TURN, front.number[rows][turning] + 1, 0.8)
         _put(plan, places[turning], 1, LEAVE, NOTHING, 0.2)
         going = any_good & ~tired
         self._reset(plan, places[going])
-        _put(plan, places[going], 0, Effect.VIEW, good_first[going], 0.85)
-        _put(plan, places[going], 1, Effect.VIEW, fresh_first[going], 0.1)
+        _put(plan, places[going], 0, PageEffect.VIEW, good_first[going], 0.85)
+        _put(plan, places[going], 1, PageEffect.VIEW, fresh_first[going], 0.1)
         _put(plan, places[going], 2, LEAVE, NOTHING, 0.05)
         unsorted = (self.sorting[rows] != front.sort[rows]) & (self.sorting[rows] != 0) & (shown[:, 0] != NOTHING)
         unsorted &= ~tired & (front.number[rows] == 0) & (self.views[rows] == 0)
         self._reset(plan, places[unsorted])
-        _put(plan, places[unsorted], 0, Effect.SORT, self.sorting[rows][unsorted], 0.9)
+        _put(plan, places[unsorted], 0, PageEffect.SORT, self.sorting[rows][unsorted], 0.9)
         _put(plan, places[unsorted], 1, LEAVE, NOTHING, 0.1)
 
     def _at_product(self, plan: Intentions, places: Ints, rows: Ints) -> None:
@@ -202,14 +202,14 @@ class ShopperRule:
         tired = self.views[rows] >= self.patience[rows]
         full = (front.cart[rows] != NOTHING).any(1)
         back = front.query[rows] != NOTHING
-        _put(plan, places, 0, np.where(full, Effect.SEE_CART, LEAVE), NOTHING, 0.9)
-        _put(plan, places, 1, np.where(back, Effect.BACK, LEAVE), NOTHING, 0.1)
+        _put(plan, places, 0, np.where(full, PageEffect.SEE_CART, LEAVE), NOTHING, 0.9)
+        _put(plan, places, 1, np.where(back, PageEffect.BACK, LEAVE), NOTHING, 0.1)
         going = ~tired & back
-        _put(plan, places[going], 0, Effect.BACK, NOTHING, 0.9)
+        _put(plan, places[going], 0, PageEffect.BACK, NOTHING, 0.9)
         _put(plan, places[going], 1, LEAVE, NOTHING, 0.1)
         self._reset(plan, places[good])
-        _put(plan, places[good], 0, Effect.ADD, front.product[rows][good], 0.92)
-        _put(plan, places[good], 1, np.where(back, Effect.BACK, LEAVE)[good], NOTHING, 0.05)
+        _put(plan, places[good], 0, PageEffect.ADD, front.product[rows][good], 0.92)
+        _put(plan, places[good], 1, np.where(back, PageEffect.BACK, LEAVE)[good], NOTHING, 0.05)
         _put(plan, places[good], 2, LEAVE, NOTHING, 0.03)
 
     def _at_cart(self, plan: Intentions, places: Ints, rows: Ints) -> None:
@@ -219,21 +219,21 @@ class ShopperRule:
         over = full & (total + shipping > self.budget[rows])
         ready = full & ~over
         leaving = np.where(self.hesitant[rows], 0.3, 0.05)
-        _put(plan, places[ready], 0, Effect.CHECK_OUT, NOTHING, 1 - leaving[ready])
+        _put(plan, places[ready], 0, PageEffect.CHECK_OUT, NOTHING, 1 - leaving[ready])
         _put(plan, places[ready], 1, LEAVE, NOTHING, leaving[ready])
         last = carts[np.arange(len(rows)), np.maximum((carts != NOTHING).sum(1) - 1, 0)]
-        _put(plan, places[over], 0, Effect.REMOVE, last[over], 0.7)
+        _put(plan, places[over], 0, PageEffect.REMOVE, last[over], 0.7)
         _put(plan, places[over], 1, LEAVE, NOTHING, 0.3)
         second = ready & (self.second[rows] != NOTHING) & ~self.on_second[rows]
         self._reset(plan, places[second])
-        _put(plan, places[second], 0, Effect.SEARCH, self._queries[1][rows][second], 0.85)
-        _put(plan, places[second], 1, Effect.CHECK_OUT, NOTHING, 0.1)
+        _put(plan, places[second], 0, PageEffect.SEARCH, self._queries[1][rows][second], 0.85)
+        _put(plan, places[second], 1, PageEffect.CHECK_OUT, NOTHING, 0.1)
         _put(plan, places[second], 2, LEAVE, NOTHING, 0.05)
 
     def _at_checkout(self, plan: Intentions, places: Ints, rows: Ints) -> None:
         over = self._total(rows) + self.shop.design.shipping > self.budget[rows]
         leaving = np.where(over, 0.85, np.where(self.hesitant[rows], 0.3, 0.04))
-        _put(plan, places, 0, np.where(over, Effect.SEE_CART, Effect.ORDER), NOTHING, 1 - leaving)
+        _put(plan, places, 0, np.where(over, PageEffect.SEE_CART, PageEffect.ORDER), NOTHING, 1 - leaving)
         _put(plan, places, 1, LEAVE, NOTHING, leaving)
 
     def _fresh(self, shown: Ints, rows: Ints) -> Bools:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from populace.worlds.web.catalogue import Catalogue
+from populace.worlds.web.catalogue import ProductCatalogue
 
 SHOPPER_PROFILE = (
     "You are shopping online for {wishes}. You want to spend at most ${budget} in all, shipping included, and you buy "
@@ -47,7 +47,7 @@ def draw_preferences(count: int, rng: np.random.Generator) -> pl.DataFrame:
     )
 
 
-def draw_wishes(preferences: pl.DataFrame, catalogue: Catalogue, rng: np.random.Generator) -> pl.DataFrame:
+def draw_wishes(preferences: pl.DataFrame, catalogue: ProductCatalogue, rng: np.random.Generator) -> pl.DataFrame:
     """What people come to a shop for: the preferences with `wish`, `second_wish` (empty for none) and `budget`."""
     count, categories = preferences.height, list(catalogue.categories)
     order = rng.random((count, len(categories))).argsort(axis=1)
@@ -82,7 +82,7 @@ def shopper_columns(shoppers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def profile_texts(shoppers: pl.DataFrame, template: str = SHOPPER_PROFILE) -> pl.Series:
+def shopper_profiles(shoppers: pl.DataFrame, template: str = SHOPPER_PROFILE) -> pl.Series:
     """The profile of each shopper in words."""
     columns = shopper_columns(shoppers)
     pieces = template.replace("{", "\0").replace("}", "\0").split("\0")
@@ -90,7 +90,7 @@ def profile_texts(shoppers: pl.DataFrame, template: str = SHOPPER_PROFILE) -> pl
     return columns.select(pl.concat_str(parts).alias("profile"))["profile"]
 
 
-def wish_numbers(names: Sequence[str] | pl.Series, catalogue: Catalogue) -> pl.Series:
+def wish_numbers(names: Sequence[str] | pl.Series, catalogue: ProductCatalogue) -> pl.Series:
     """The number of each category in a catalogue; -1 for one that it does not have."""
     known = {name: number for number, name in enumerate(catalogue.categories)}
     return pl.Series(names, dtype=pl.String).replace_strict(known, default=-1, return_dtype=pl.Int64)

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 from populace.base.errors import WorldError
 from populace.base.foreign import for_html, for_line
-from populace.worlds.web.page import INTERACTIVE, MAX_PAGE_DEPTH, VOID_TAGS, Element, ElementKind, Page, element_word
+from populace.worlds.web.page import INTERACTIVE, MAX_PAGE_DEPTH, VOID_TAGS, Element, ElementKind, WebPage, element_word
 
 MAX_RAW_CHARACTERS = 5_000_000
 """The longest page of a browser that is simplified."""
@@ -38,7 +38,7 @@ class _Open:
     dropped: bool = False
 
 
-def simplify_page(html: str) -> Page:
+def simplify_page(html: str) -> WebPage:
     """The simplified page of the HTML that a browser shows.
 
     Hidden elements are left out, and so is everything that is no text, structure, link, button or field. A name is made
@@ -60,7 +60,7 @@ def simplify_page(html: str) -> Page:
     simplifier.close()
     simplifier.finish()
     title = simplifier.title or simplifier.heading
-    return Page(for_line(title), "\n".join(simplifier.lines), tuple(simplifier.elements))
+    return WebPage(for_line(title), "\n".join(simplifier.lines), tuple(simplifier.elements))
 
 
 class _Simplifier(HTMLParser):

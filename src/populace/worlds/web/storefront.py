@@ -14,7 +14,17 @@ import polars as pl
 from populace.base.action_outcomes import ActionOutcome
 from populace.base.errors import ActionRefusedError, UnknownNameError
 from populace.people import Id
-from populace.worlds.web.shop import MAX_CART, NOTHING, ORDER, SORT_ORDERS, Effect, PageState, ShopPage, View, WebShop
+from populace.worlds.web.shop import (
+    MAX_CART,
+    NOTHING,
+    ORDER,
+    SORT_ORDERS,
+    PageEffect,
+    PageState,
+    ShopPage,
+    View,
+    WebShop,
+)
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -38,9 +48,9 @@ class Storefront:
         ordered: Who bought.
 
     Example:
-        >>> from populace.worlds.web.catalogue import Catalogue
+        >>> from populace.worlds.web.catalogue import ProductCatalogue
         >>> goods = pl.DataFrame({"name": ["Tea Pot"], "category": ["kitchen"], "price": [20.0]})
-        >>> front = Storefront(WebShop("Corner", Catalogue.from_table(goods)), pl.Series([7]))
+        >>> front = Storefront(WebShop("Corner", ProductCatalogue.from_table(goods)), pl.Series([7]))
         >>> front.type_and_submit(7, "header.search", "tea").text
         'You searched for “tea”.'
         >>> front.options("elements", pl.Series([7])).to_list()[0][-1]
@@ -61,18 +71,18 @@ class Storefront:
         self.terminated: Bools = np.zeros(count, np.bool_)
         self.ordered: Bools = np.zeros(count, np.bool_)
         self._carry_out: dict[int, Callable[[Ints, Ints], None]] = {
-            Effect.GO_HOME: lambda rows, _: self._go(rows, View.HOME),
-            Effect.SEARCH: self._show_results,
-            Effect.CATEGORY: self._show_category,
-            Effect.SORT: self._sort,
-            Effect.TURN: self._turn,
-            Effect.VIEW: self._view,
-            Effect.ADD: self._add,
-            Effect.REMOVE: self._remove,
-            Effect.SEE_CART: lambda rows, _: self._go(rows, View.CART),
-            Effect.CHECK_OUT: lambda rows, _: self._go(rows, View.CHECKOUT),
-            Effect.BACK: lambda rows, _: self._go(rows, View.RESULTS),
-            Effect.ORDER: self._order,
+            PageEffect.GO_HOME: lambda rows, _: self._go(rows, View.HOME),
+            PageEffect.SEARCH: self._show_results,
+            PageEffect.CATEGORY: self._show_category,
+            PageEffect.SORT: self._sort,
+            PageEffect.TURN: self._turn,
+            PageEffect.VIEW: self._view,
+            PageEffect.ADD: self._add,
+            PageEffect.REMOVE: self._remove,
+            PageEffect.SEE_CART: lambda rows, _: self._go(rows, View.CART),
+            PageEffect.CHECK_OUT: lambda rows, _: self._go(rows, View.CHECKOUT),
+            PageEffect.BACK: lambda rows, _: self._go(rows, View.RESULTS),
+            PageEffect.ORDER: self._order,
         }
 
     @property
@@ -113,9 +123,9 @@ class Storefront:
     def click(self, who: Id, element: str) -> ActionOutcome:
         """Click an element of the page that a visitor sees."""
         row, effect, about = self._used(who, element)
-        if effect == Effect.SEARCH:
+        if effect == PageEffect.SEARCH:
             raise ActionRefusedError(f"{element} is a field; type into it.")
-        if effect == Effect.ADD and (self.cart[row] != NOTHING).all():
+        if effect == PageEffect.ADD and (self.cart[row] != NOTHING).all():
             raise ActionRefusedError(f"the cart holds {MAX_CART} products, and no more fit.")
         rows = np.array([row])
         self.use(rows, np.array([effect]), np.array([about]))
@@ -124,7 +134,7 @@ class Storefront:
     def type_and_submit(self, who: Id, element: str, text: str) -> ActionOutcome:
         """Type a text into a field of the page that a visitor sees, and submit it."""
         row, effect, _ = self._used(who, element)
-        if effect != Effect.SEARCH:
+        if effect != PageEffect.SEARCH:
             raise ActionRefusedError(f"{element} is no field; click it.")
         words = " ".join(text.split())
         if not words:
@@ -187,7 +197,7 @@ class Storefront:
             ]
         )
 
-    def _used(self, who: Id, element: str) -> tuple[int, Effect, int]:
+    def _used(self, who: Id, element: str) -> tuple[int, PageEffect, int]:
         """The row of a visitor, and what an element of their page does."""
         row = self._row(who)
         self._check_open(row)

@@ -1,0 +1,28 @@
+"""Next actions in web sessions: predicted from what people saw and did, and scored against what they did then."""
+
+from populace.evaluation.next_action.asking import predict_actions
+from populace.evaluation.next_action.cases import NextActionCases
+from populace.evaluation.next_action.predictions import (
+    NextActionPredictions,
+    known_preferences,
+    majority_predictions,
+    page_majority_predictions,
+)
+from populace.evaluation.next_action.reasoning import ReasoningTraces, synthesise_reasoning
+from populace.evaluation.next_action.report import NextActionReport
+from populace.evaluation.next_action.scores import NextActionScores, accuracy_difference, score_next_actions
+
+__all__ = [
+    "NextActionCases",
+    "NextActionPredictions",
+    "NextActionReport",
+    "NextActionScores",
+    "ReasoningTraces",
+    "accuracy_difference",
+    "known_preferences",
+    "majority_predictions",
+    "page_majority_predictions",
+    "predict_actions",
+    "score_next_actions",
+    "synthesise_reasoning",
+]
