@@ -49,10 +49,16 @@ class Pace(ExperimentObserver):
 
 
 def processor_time() -> float:
-    """The processor time of this process and of all that descend from it, those that ended included."""
-    total, this = 0.0, psutil.Process()
-    for process in (this, *this.children(recursive=True)):
-        with contextlib.suppress(psutil.NoSuchProcess):
+    """The processor time of all processes of this session and of those that descend from this one, ended or not."""
+    session, this = os.getsid(0), psutil.Process()
+    processes = {this, *this.children(recursive=True)}
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError):
+            if os.getsid(process.pid) == session:  # Ray's own processes have other parents.
+                processes.add(process)
+    total = 0.0
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
             total += sum(process.cpu_times()[:4])
     return total
 
@@ -121,6 +127,8 @@ def main() -> None:
     if importlib.util.find_spec("ray") is None:
         print("  Ray is not installed: pip install 'populace[ray]'")
         return
+    with contextlib.suppress(OSError):
+        os.setsid()  # A session of its own, so that its processes can be told from others.
     spec = sys.argv[sys.argv.index("--model") + 1] if "--model" in sys.argv else "scripted:ray_cluster:device"
     with RayCluster(NODES, apart=False) as cluster:
         report([*experiments(cluster), *copies(cluster.address, spec)])
