@@ -166,9 +166,9 @@ def test_diagnostics_refuse_what_they_cannot_judge() -> None:
     two = {"name": "sign", "levels": {"none": "", "sign": "A sign says: sale."}}
     with pytest.raises(CausalStudyError, match="at least three levels"):
         range_halves(study(treatment=two, covariates=[]))
+    ends = [Responses(study().with_levels(rows), "blind", np.ones((2, 1, 2))) for rows in ([0, 1], [2, 2])]
     with pytest.raises(CausalStudyError, match="no level in common"):
-        ends = (study().with_levels(rows) for rows in ([0, 1], [2, 2]))
-        range_effect(*(Responses(end, "blind", np.ones((2, 1, 2))) for end in ends))
+        range_effect(*ends)
 
 
 def test_levels_in_words_are_compared_with_the_first() -> None:
