@@ -226,6 +226,7 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
             requests = Requests(
                 {
                     "experiment": experiments, "discern": ["balcony"], "survey": surveys, "fidelity": reports,
+                    "scenarios": ["norms"],
                     "run": [name for name in runs if name not in surveys],
                 }
             )  # fmt: skip
