@@ -1,8 +1,9 @@
 """How like people: human answers, predictions in their place, and scores with floor, ceiling and intervals."""
 
 from populace.evaluation.arms import Arm, personas
-from populace.evaluation.curve_distances import CurveDistance, curve_distances
+from populace.evaluation.curve_distances import HumanDistance, curve_distances
 from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks
+from populace.evaluation.demand_report import DemandReport
 from populace.evaluation.effects import ExperimentEffect, effect_agreement, experiment_effect
 from populace.evaluation.fidelity_report import FidelityReport
 from populace.evaluation.floors import cross_fitted_floor, fit_floor
@@ -29,9 +30,9 @@ from populace.evaluation.sensitivity import GroupFlip, GroupSensitivity, PeopleG
 __all__ = [
     "Arm",
     "Cells",
-    "CurveDistance",
     "DecisionSplit",
     "DecisionTask",
+    "DemandReport",
     "EvaluationItem",
     "ExperimentEffect",
     "Fidelity",
@@ -41,6 +42,7 @@ __all__ = [
     "HumanAnswers",
     "HumanCurve",
     "HumanDecisions",
+    "HumanDistance",
     "Leak",
     "PanelItems",
     "PanelStudy",
