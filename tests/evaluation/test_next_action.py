@@ -206,7 +206,7 @@ def test_the_predictions_repeat_at_any_concurrency() -> None:
 
 
 def test_a_page_with_too_many_elements_is_left_out_and_counted() -> None:
-    page = "".join(f'<a name="e{n}">x</a>' for n in range(30))
+    page = "".join(f'<a name="e{n}">x</a>' for n in range(600))
     rows = [
         {
             "person": "a",

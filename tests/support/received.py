@@ -20,6 +20,7 @@ from populace.cli import cli
 from populace.experiments import Experiment
 from populace.scenarios.forum import Forum
 from populace.scenarios.norms import Norms
+from populace.worlds.web.session_generator import generate_sessions
 from support.forums import SMALL
 
 SECONDS, BLOCKED_SECONDS = 5, 20
@@ -72,6 +73,9 @@ FILE_COMMANDS = {
     ],
     "moves.json": [("run", "norms", "--intervention", "FILE", "--model", "scripted:none")],
     "real.csv": [("discern", "FORUM", "--real", "FILE", "--report")],
+    "log.csv": [("sessions", "FILE"), ("sessions", "FILE", "--drop-bad")],
+    "log.jsonl": [("sessions", "FILE"), ("next-action", "FILE", "--drop-bad", "--part", "unseen_shops", "--to", "OUT")],
+    "goods.csv": [("run", "shop", "--catalogue", "FILE", "--decider", "rule", "--shoppers", "2", "--actions", "2")],
 }
 
 
@@ -137,6 +141,10 @@ class Received:
             {"kind": "swap", "at": 2, "model": "scripted:first"},
         ]
         (files / "moves.json").write_text(json.dumps(moves))
+        (files / "goods.csv").write_text("name,category,price,rating\nGreen Tea,tea,5,4.5\nTea Pot,pots,20,4\n")
+        sessions = generate_sessions(6, shops=2, visits=2, seed=1)
+        sessions.write(files / "log.csv")
+        sessions.write(files / "log.jsonl")
         self.files = files
         self.before = self.state()
 

@@ -78,9 +78,14 @@ def drifts(
         fit = _fit_levels(z)
         for label, weights in _contrasts(study.treatment):
             found.append(_drift(study, study.covariate(name), z, fit, label, weights, margin, effects.get(name)))
-    constant, beyond = (_holm([getattr(each, name) for each in found]) for name in ("p_constant", "p_drifts"))
+    constant, beyond = (adjust([getattr(each, name) for each in found]) for name in ("p_constant", "p_drifts"))
     return [
-        replace(each, p_constant=within, p_drifts=outside, verdict=_drift_verdict(each, within, outside, alpha))
+        replace(
+            each,
+            p_constant=float(within),
+            p_drifts=float(outside),
+            verdict=_drift_verdict(each, within, outside, alpha),
+        )
         for each, within, outside in zip(found, constant, beyond, strict=True)
     ]
 
@@ -160,13 +165,6 @@ def _drift_verdict(drift: Drift, p_constant: float, p_drifts: float, alpha: floa
     if drift.verdict == "not measured":
         return drift.verdict
     return "constant" if p_constant < alpha else "drifts" if p_drifts < alpha else "undecided"
-
-
-def _holm(p: Sequence[float]) -> list[float]:
-    """p values corrected for their number; those that are not defined are left out."""
-    known = [each for each in p if not math.isnan(each)]
-    corrected = iter(list(adjust(known, "holm")) if known else [])
-    return [each if math.isnan(each) else float(next(corrected)) for each in p]
 
 
 def covariate_effects(stated: Responses) -> dict[str, Estimate]:

@@ -120,6 +120,11 @@ def next_action_command(
             )
     cases = NextActionCases.from_sessions(parts[part], purchase_elements=sessions.purchase_elements)
     cases = cases if most is None else cases.take(most, seed=seed)
+    if cases.table["person"].n_unique() < 2:
+        raise UsageError(
+            f"the {plural(len(cases), 'case')} are those of one person, and an interval over people needs two.",
+            "Take more cases with --most, or another --part or --salt.",
+        )
     predictions = [majority_predictions(cases, parts["training"]), page_majority_predictions(cases, parts["training"])]
     fetch_missing_models(*models)
     calls = call_settings(options)

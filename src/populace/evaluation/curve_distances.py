@@ -32,7 +32,7 @@ _RIDGE = 1e-3
 
 
 @dataclass(frozen=True)
-class CurveDistance:
+class HumanDistance:
     """The distance of one curve to random halves of the people.
 
     Attributes:
@@ -45,7 +45,7 @@ class CurveDistance:
         excess_high: The upper end.
 
     Example:
-        >>> CurveDistance("flat demand", 0.2, 0.15, 0.25, 0.1, 0.05, 0.15).beyond_people
+        >>> HumanDistance("flat demand", 0.2, 0.15, 0.25, 0.1, 0.05, 0.15).beyond_people
         True
     """
 
@@ -65,7 +65,7 @@ class CurveDistance:
 
 def curve_distances(
     human: HumanCurve, simulated: Mapping[str, Numbers], *, categories: Mapping[str, str] | None = None, seed: int = 0
-) -> list[CurveDistance]:
+) -> list[HumanDistance]:
     """The distances of simulated curves, of the other half of the people and of three baselines.
 
     Args:
@@ -150,16 +150,16 @@ def _shares(buys: Numbers, counts: Numbers) -> Numbers:
     return np.divide(buys, counts, out=np.full_like(buys, np.nan), where=counts > 0)
 
 
-def _summary(name: str, gap: Numbers, people: Numbers) -> CurveDistance:
+def _summary(name: str, gap: Numbers, people: Numbers) -> HumanDistance:
     low, high = np.quantile(gap, [0.025, 0.975])
     excess = gap - people
     below, above = np.quantile(excess, [0.025, 0.975])
-    return CurveDistance(
+    return HumanDistance(
         name, float(gap.mean()), float(low), float(high), float(excess.mean()), float(below), float(above)
     )
 
 
-def distance_table(distances: list[CurveDistance]) -> pl.DataFrame:
+def distance_table(distances: list[HumanDistance]) -> pl.DataFrame:
     """The distances as a table, one row each."""
     return pl.DataFrame(
         {

@@ -22,6 +22,7 @@ import polars as pl
 
 from populace.base.documents import MAX_BYTES, DocumentError, read_bytes
 from populace.base.errors import HumanDataError
+from populace.causal.study import CausalStudy
 
 Numbers = npt.NDArray[np.float64]
 
@@ -113,6 +114,16 @@ class HumanCurve:
     def relative(self) -> Numbers:
         """The level of each cell as a multiple of the item's regular level."""
         return np.asarray((self.cells[LEVEL] / self.cells[REGULAR]).to_numpy(), dtype=np.float64)
+
+    def require_levels(self, study: CausalStudy) -> None:
+        """Raise HumanDataError where the study has no answers at a level at which people decided."""
+        items, treatment = study.item_table, study.treatment
+        if not treatment.numeric:
+            raise HumanDataError("the levels of the study are words.", "A demand curve needs numbers.")
+        levels = [treatment.value_at(level, items).cast(pl.Float64) for level in range(len(treatment.values))]
+        self.shares_of(
+            pl.concat([items.select(ITEM, level.alias(LEVEL), pl.lit(0.5).alias("share")) for level in levels])
+        )
 
     def shares_of(self, simulated: pl.DataFrame) -> Numbers:
         """The shares of a simulated curve at the cells of the human one.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from populace.base.errors import HumanDataError
-from populace.questions import LABELS
+from populace.minds.action_questions import MOST_OPTIONS
 from populace.scenarios.shop.wording import deed_lines, deed_texts
 from populace.worlds.web.page import WebPage
 from populace.worlds.web.sessions import WebSessions
@@ -71,7 +71,7 @@ class NextActionCases:
         if not first:
             table = table.filter(pl.col("step") > 1)
         count = table.height
-        small = [html for html, page in pages.items() if max(len(page.clickable), len(page.inputs)) <= len(LABELS)]
+        small = [html for html, page in pages.items() if max(len(page.clickable), len(page.inputs)) <= MOST_OPTIONS]
         table = table.filter(pl.col("page").is_in(small))
         if not table.height:
             raise HumanDataError("there is no action to predict.", "A session needs a second action.")

@@ -11,6 +11,9 @@ from populace.causal.study_file import read_study_file
 from populace.scenarios.demand.personas import TABLE
 from populace.scenarios.demand.products import PRICE_POINTS, read_products
 
+APPLE_STUDY = Path(__file__).with_name("apple.yaml")
+"""The study of the apple data, without its people: they are those of the human table."""
+
 PROFILE = (
     "You are a {gender} of {age} and live in {area}. Education: {education}. Work: {work}. "
     "There are {household} people in your household. Its income is ${income:,} a year."
