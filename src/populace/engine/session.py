@@ -5,6 +5,7 @@ models through a session, so each of them pays once, keeps replies and respects 
 """
 
 import asyncio
+import contextvars
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -176,7 +177,7 @@ def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
     except RuntimeError:
         return asyncio.run(coroutine)
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
+        return pool.submit(contextvars.copy_context().run, asyncio.run, coroutine).result()
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
