@@ -72,9 +72,7 @@ def demand_command(
         return
     declared = _study(study, products, names, points, people or (human if study == "apple" else None), shoppers)
     if not declared.treatment.numeric:
-        raise ParameterError(
-            "the levels of the study are words.", "Ask it with `populace causal`: a curve needs numbers."
-        )
+        raise ParameterError("the levels of the study are words, not numbers.", "Ask it with `populace causal`.")
     notes = _notes(declared, wanted)
     if only_check:
         report_json({"title": declared.title, "digest": declared.digest, "findings": notes})
