@@ -71,6 +71,10 @@ def demand_command(
         _report(DemandReport.of(results, curve, notes=_notes(results.study, tuple(results.responses))), to)
         return
     declared = _study(study, products, names, points, people or (human if study == "apple" else None), shoppers)
+    if not declared.treatment.numeric:
+        raise ParameterError(
+            "the levels of the study are words.", "Ask it with `populace causal`: a curve needs numbers."
+        )
     notes = _notes(declared, wanted)
     if only_check:
         report_json({"title": declared.title, "digest": declared.digest, "findings": notes})

@@ -158,7 +158,7 @@ class DemandReport:
         text = f"{shape.design}: the curve falls at {shape.falling_steps} of {plural(shape.steps, 'step')}"
         if shape.certain_rises:
             text += f" and rises beyond chance at {shape.certain_rises}"
-        return f"{text}; {shape.falling_items} of {plural(shape.items, 'item')} have a falling curve."
+        return f"{text}. Items whose own curve falls: {shape.falling_items} of {shape.items}."
 
     def _shape_blocks(self) -> Iterator[Block]:
         yield Heading("Does demand fall?")
