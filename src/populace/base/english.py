@@ -33,14 +33,15 @@ _ING = {
     "agree": "agreeing",
 }
 _VERBS = frozenset(
-    "answer arrange ask attend bake begin borrow bring browse build buy call carry catch chat check chop clean clear "
-    "close collect cook count deliver dig discuss do draw drink drive eat enjoy examine exercise feed fetch fill find "
-    "finish fix fold gather get give go greet grind harvest have head hear help invite iron join jog keep kiss knit "
-    "lay learn leave lend light listen load lock look make meet mend mix mop open organise organize pack paint pay "
-    "pick plan plant play polish post pour practice practise pray prepare put read receive relax repair rest return "
-    "review ride rinse run say scrub see sell send serve set sew sharpen shop show shower sing sit sketch sleep sort "
-    "speak spend stack start stay stir stop store study sweep swim take talk teach tell thank think throw tidy treat tune "
-    "unload unpack use visit wait wake walk wash watch water wave weed weigh welcome wipe work wrap write".split()
+    "answer arrange ask attend bake begin borrow bring browse build buy call carry catch chat check chop clean "
+    "clear close collect cook count deliver dig discuss do draw drink drive eat enjoy examine exercise feed fetch "
+    "fill find finish fix fold gather get give go greet grind harvest have head hear help invite iron join jog keep "
+    "kiss knit lay learn leave lend light listen load lock look make meet mend mix mop open organise organize pack "
+    "paint pay pick plan plant play polish post pour practice practise pray prepare put read receive relax repair "
+    "rest return review ride rinse run say scrub see sell send serve set sew sharpen shop show shower sing sit "
+    "sketch sleep sort speak spend stack start stay stir stop store study sweep swim take talk teach tell thank "
+    "think throw tidy treat tune unload unpack use visit wait wake walk wash watch water wave weed weigh welcome "
+    "wipe work wrap write".split()
 )
 _SECOND = re.compile(r"\b(and then|and|or|then) ([a-z]+)\b")
 """What may be a verb after the first one, in phrases such as "wake up and get dressed"."""
