@@ -19,6 +19,7 @@ from populace.evaluation.next_action import (
     NextActionReport,
     accuracy_difference,
     answered_questions,
+    compare_sessions,
     known_preferences,
     majority_predictions,
     page_majority_predictions,
@@ -292,3 +293,16 @@ def test_recorded_thoughts_are_asked_for_where_there_are_any_and_shuffled_ones_a
         pl.col("reasoning").str.contains(pl.concat_str(pl.lit("of "), pl.col("person"), pl.lit(" at ")), literal=True)
     )
     assert not own["reasoning"].any()
+
+
+def test_whole_sessions_are_compared_by_length_outcome_and_actions() -> None:
+    same = generate_sessions(120, shops=5, visits=2, seed=9)
+    figures = {row["figure"]: row for row in compare_sessions(same, SESSIONS).iter_rows(named=True)}
+    for figure in ("difference of length", "difference of purchases"):
+        assert figures[figure]["low"] < 0 < figures[figure]["high"]
+    assert figures["distance of actions"]["value"] < figures["distance by chance"]["high"] + 0.05
+    assert figures["length of the second"]["value"] == pytest.approx(SESSIONS.outcomes["length"].mean())
+    short = WebSessions(SESSIONS.table.filter(pl.col("step") <= 2).with_columns(outcome=pl.lit("terminate")))
+    other = {row["figure"]: row for row in compare_sessions(short, SESSIONS).iter_rows(named=True)}
+    assert other["difference of length"]["high"] < -2 and other["purchases of the first"]["value"] == 0
+    assert other["distance of actions"]["low"] > other["distance by chance"]["high"]

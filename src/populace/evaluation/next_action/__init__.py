@@ -3,6 +3,7 @@
 from populace.evaluation.next_action.answered_questions import answered_questions, shuffle_reasoning
 from populace.evaluation.next_action.asking import predict_actions
 from populace.evaluation.next_action.cases import NextActionCases
+from populace.evaluation.next_action.comparison import compare_sessions
 from populace.evaluation.next_action.predictions import (
     NextActionPredictions,
     known_preferences,
@@ -21,6 +22,7 @@ __all__ = [
     "ReasoningTraces",
     "accuracy_difference",
     "answered_questions",
+    "compare_sessions",
     "known_preferences",
     "majority_predictions",
     "page_majority_predictions",
