@@ -22,6 +22,7 @@ lint: $(READY)
 audit: $(READY)
 	POPULACE_AUDIT=1 $(BIN)/python -m pytest -n 0 -m audit
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/causal_designs.py
 	$(BIN)/python benchmarks/card.py
 
 bench: $(READY)
@@ -38,5 +39,5 @@ clean:
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[analysis,games,survey,studio,docs,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[analysis,demand,games,survey,studio,docs,dev]'
 	touch $(READY)

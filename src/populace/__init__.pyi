@@ -39,6 +39,7 @@ from populace.journal import SetColumns as SetColumns
 from populace.journal import SwapModel as SwapModel
 from populace.minds import Memory as Memory
 from populace.minds import Mind as Mind
+from populace.minds import memories_on as memories_on
 from populace.models import Model as Model
 from populace.models import Scripted as Scripted
 from populace.models import open_model as open_model
@@ -53,6 +54,7 @@ from populace.questions import Choice as Choice
 from populace.questions import Form as Form
 from populace.questions import Number as Number
 from populace.questions import Rating as Rating
+from populace.questions import Speech as Speech
 from populace.questions import Text as Text
 from populace.questions import Utterance as Utterance
 from populace.runs.compare import compare as compare

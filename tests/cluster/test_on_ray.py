@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
-from populace import Run, simulate
-from populace.base.errors import ClusterError, InterruptedRunError, UsageError
+from populace import Run, memories_on, simulate
+from populace.base.errors import ClusterError, ClusterLostError, InterruptedRunError, UsageError
 from populace.broker import CallStore
+from populace.engine.observer import Observer
+from populace.engine.simulation import Simulation
 from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results
+from populace.scenarios.party import Party
 from support.audit import IN_FULL
 from support.ray_cluster import RayCluster
 from support.scenarios import Shirts
@@ -102,10 +105,32 @@ def test_a_model_on_two_nodes_answers_like_the_model_here_and_one_copy_may_be_lo
     assert list(there.manifest.models.values()) == list(here.manifest.models.values())
 
 
+def tables(run: Run) -> dict[str, bytes]:
+    """Everything that the steps of a run recorded, byte for byte."""
+    return {str(file.relative_to(run.folder)): file.read_bytes() for file in sorted(run.folder.glob("steps/**/*.*"))}
+
+
+def town() -> Party:
+    return Party(residents=3, days=1, embedder="hashing")
+
+
 @needs_ray
-def test_an_experiment_whose_cluster_loses_its_head_stops_with_words_and_goes_on_elsewhere(
+def test_a_town_whose_memories_lie_on_two_nodes_writes_the_journal_of_a_town_here(
     cluster: RayCluster, tmp_path: Path
 ) -> None:
+    here = simulate(town(), model="scripted:cast", seed=3, workspace=tmp_path / "here")
+    with memories_on(f"{cluster.address}*2"):
+        there = simulate(town(), model="scripted:cast", seed=3, workspace=tmp_path / "there")
+    assert here.metrics["memories"][-1] > 30
+    assert len(tables(here)) > 100
+    assert tables(there) == tables(here)
+
+
+@needs_ray
+def test_an_experiment_whose_cluster_loses_its_head_stops_with_words_and_goes_on_elsewhere(
+    cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "2")
     long = shirts(replicates=500, keep="nothing")
     stopped = long.run(on=cluster.address, workspace=tmp_path, check=False, observer=Disturbance(cluster.kill_head))
     assert stopped.state == "stopped" and "was lost" in stopped.reason
@@ -205,3 +230,30 @@ def test_kept_runs_of_a_cluster_equal_those_of_this_process_and_share_its_call_s
         assert pair[0].answers().equals(pair[1].answers())
         assert pair[1].replay(verify=True).steps == pair[0].steps
     assert not list((there.folder.path / "scratch").glob("*"))
+
+
+class NodeLoss(Observer):
+    """Kills a node after some steps."""
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self.cluster = cluster
+
+    def on_step(self, simulation: Simulation) -> None:
+        if simulation.step == 40:
+            self.cluster.kill_node()
+
+
+@needs_ray
+@in_full
+@pytest.mark.audit
+def test_a_town_that_loses_a_node_with_memories_stops_and_is_resumed_to_the_same_journal(tmp_path: Path) -> None:
+    here = simulate(town(), model="scripted:cast", seed=3, workspace=tmp_path / "here")
+    with RayCluster(3) as cluster:
+        with pytest.raises(ClusterLostError, match="held memories was lost"), memories_on(f"{cluster.address}*3"):
+            simulate(town(), model="scripted:cast", seed=3, workspace=tmp_path / "there", observer=NodeLoss(cluster))
+        (stopped,) = (tmp_path / "there" / "runs").iterdir()
+        run = Run.open(stopped)
+        assert run.manifest.status.state == "stopped"
+        with memories_on(f"{cluster.address}*2"):
+            run.resume()
+    assert tables(run) == tables(here)

@@ -221,8 +221,8 @@ def test_a_world_with_the_wrong_options_is_named() -> None:
     people = People(pl.DataFrame({"id": [0, 1]}))
     with pytest.raises(WorldError, match="gave 1 lists for 2 people"):
         Actions([Hug], Blank([["Ann"]])).possible(people)
-    with pytest.raises(WorldError, match="offers 30 things"):
-        Actions([Hug], Blank([[str(i) for i in range(30)]] * 2)).possible(people)
+    with pytest.raises(WorldError, match="offers 600 things"):
+        Actions([Hug], Blank([[str(i) for i in range(600)]] * 2)).possible(people)
     with pytest.raises(WorldError, match="returned int"):
         Actions([Hug], Blank([["Ann"]]))._perform(Hug(to="Ann"), 0)
 
@@ -262,3 +262,54 @@ def test_a_run_with_actions_and_people_who_come_and_go_repeats_whatever_the_conc
     assert acts(runs[0], 2).keys() == {0, 1, 2, 3} and acts(runs[0], 3).keys() == {1, 2, 3}
     things = runs[0].record.table(3, "tables/things")
     assert things is not None and set(things["at"]) <= {"square", "harbour", "Bo", "Cy", "Di"}
+
+
+class Press(BaseAction):
+    """Press a key."""
+
+    key: Annotated[str, Among("keys")] = Field(description="Which key?")
+
+
+class Piano(Blank):
+    def press(self, who: int, key: str) -> str:
+        return f"You pressed {key}."
+
+
+class Concert(Scenario):
+    """Two people press one of sixty keys."""
+
+    steps: int = 1
+
+    def setup(self) -> People:
+        keys = [f"{part}.key{number}.press" for part in ("low", "high") for number in range(30)]
+        people = People(pl.DataFrame({"id": [0, 1], "name": ["Ann", "Bo"]}))
+        self.mind = Mind("You are {name}.", actions=Actions([Press], Piano([keys] * 2), waiting=False))
+        return people
+
+    async def step(self) -> None:
+        assert self.mind.actions is not None
+        wanted = {"name": "press", "key": "high.key27.press"}
+        self.tables["acts"] = (
+            await self.mind.actions.take(
+                self, self.people, rule=lambda people, name: [wanted[name or "name"]] * len(people)
+            )
+        ).frame
+
+
+def test_of_many_options_people_choose_a_group_first_by_model_and_by_rule() -> None:
+    def press(request: Request) -> Any:
+        user = request.messages[-1][1]
+        if not request.top:
+            return ""
+        labels = dict(line.split(". ", 1) for line in user.split("\n") if line[1:3] == ". ")
+        meanings = [labels.get(option, option) for option in request.options]
+        wanted = ("high", "high.key20.press to high.key29.press", "high.key27.press")
+        return {option: float(word in wanted) for option, word in zip(request.options, meanings, strict=True)}
+
+    for run in (
+        simulate(Concert(), model=Scripted(press, spec="scripted:press"), seed=1, keep="nothing"),
+        simulate(Concert(), decider="rule", seed=1, keep="nothing"),
+    ):
+        assert {row[0] for row in acts(run).values()} == {"press key high.key27.press"}
+        questions = run.answers()["question"].unique().to_list()
+        assert any("In which part" in question for question in questions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +29,7 @@ def tiny_folder(path: Path, *, family: str = "llama", bias: bool = False, seed: 
     """A network in the format of transformers."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
-    tokenizer = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(_pieces())}, merges=[(SPACE, SPACE)]))
+    tokenizer = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(_pieces())}, merges=_merges()))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens([AddedToken(name, special=True) for name in SPECIAL])
@@ -71,7 +72,11 @@ def tiny_folder(path: Path, *, family: str = "llama", bias: bool = False, seed: 
     tensors = {name: random.normal(0, 0.4, shape).astype("<f4") for name, shape in shapes.items()}
     # llama.cpp has no distribution where the likeliest token is an ending or half a character. Without a direction, those
     # tokens are never the likeliest.
-    silent = [place for place, piece in enumerate([*_pieces(), *SPECIAL]) if not piece.isascii() or piece in SPECIAL]
+    silent = [
+        place
+        for place, piece in enumerate([*_pieces(), *SPECIAL])
+        if not piece.lstrip(SPACE).isascii() or piece in (SPACE, *SPECIAL)
+    ]
     tensors["model.embed_tokens.weight"][silent] = 0
     write_safetensors(path / "model.safetensors", tensors)
     return path
@@ -99,7 +104,7 @@ def tiny_gguf(path: Path, folder: Path) -> Path:
     writer.add_tokenizer_pre("smollm" if family == "llama" else "qwen2")
     writer.add_token_list(tokens)
     writer.add_token_types([1] * (len(tokens) - 3) + [3] * 3)
-    writer.add_token_merges([f"{SPACE} {SPACE}"])
+    writer.add_token_merges([" ".join(pair) for pair in _merges()])
     writer.add_eos_token_id(tokens.index("<|im_end|>"))
     writer.add_bos_token_id(tokens.index("<|im_start|>"))
     writer.add_add_bos_token(False)
@@ -143,7 +148,12 @@ def write_safetensors(path: Path, tensors: Mapping[str, np.ndarray]) -> None:
 
 
 def _pieces() -> list[str]:
-    """Every byte, and two spaces: llama.cpp loads no tokenizer without a merge."""
+    """Every byte, and letters with a space before them."""
     from tokenizers import pre_tokenizers
 
-    return [*sorted(pre_tokenizers.ByteLevel.alphabet()), SPACE * 2]
+    return [*sorted(pre_tokenizers.ByteLevel.alphabet()), *("".join(pair) for pair in _merges())]
+
+
+def _merges() -> list[tuple[str, str]]:
+    """A letter with a space before it is one token, so that the first token of a word differs from that of another."""
+    return [(SPACE, letter) for letter in string.ascii_letters]

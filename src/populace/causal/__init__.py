@@ -17,7 +17,7 @@ from populace.causal.diagnostics import (
     range_halves,
 )
 from populace.causal.estimates import DesignDistance, DesignEstimate, design_distance, design_estimate
-from populace.causal.execution import ask_causal_study
+from populace.causal.execution import ask_causal_study, recorded_causal_results
 from populace.causal.lint import LevelPrompt, LintFinding, lint_prompts, lint_study
 from populace.causal.participants import forecasters, participants
 from populace.causal.responses import Cost, Responses
@@ -59,4 +59,5 @@ __all__ = [
     "participants",
     "range_effect",
     "range_halves",
+    "recorded_causal_results",
 ]

@@ -21,6 +21,8 @@ from populace.engine.run import Keep, Run, simulate
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
 from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
+from populace.runs.reader import RunReader
+from populace.runs.settings_text import parameters_of_run
 
 Asker = Callable[[CausalStudy, CausalDesign, str], Responses]
 """Asks a study in a design; the text is the name of the run."""
@@ -100,6 +102,46 @@ def ask_causal_study(
         _ranges(declared, [design for design in responses if design in SHOWS_RANGE], ask) if diagnostics else (),
         runs,
     )
+
+
+def has_all_steps(run: RunReader) -> bool:
+    """Whether a run of a causal study has asked all that it was to ask."""
+    return run.steps[-1] >= CausalScenario(**parameters_of_run(run)).length()
+
+
+def recorded_causal_results(runs: Sequence[RunReader]) -> CausalResults:
+    """The results of a study whose designs were run before, without asking anybody.
+
+    Args:
+        runs: Runs of `CausalScenario` with one declaration, at most one of each design, and one that asked for
+            unstated covariates where there is one.
+
+    Raises:
+        CausalStudyError: If a run is no design of a causal study or not finished, or runs are of different studies.
+    """
+    responses: dict[CausalDesign, Responses] = {}
+    elicited: Responses | None = None
+    names: dict[str, str] = {}
+    for run in runs:
+        if not has_all_steps(run):
+            raise CausalStudyError(f"{run.name} did not reach its end.", f"Run `populace resume {run.name}`.")
+        part = Responses.of(run)
+        first = next(iter(responses.values()), elicited)
+        if first is not None and first.study.digest != part.study.digest:
+            raise CausalStudyError(f"{run.name} is of another study than the other runs.", "Name runs of one study.")
+        if part.design in responses and not part.elicited:
+            raise CausalStudyError(f"two runs are of the design {part.design!r}.", "Name one run of each design.")
+        names["drift" if part.elicited else part.design] = run.name
+        if part.elicited:
+            elicited = part
+        else:
+            responses[part.design] = part
+    if not responses:
+        raise CausalStudyError("there is no run of a causal study.", "Start one with `populace causal FILE`.")
+    stated = responses.get("covariates")
+    found = () if elicited is None else tuple(drifts(elicited, stated))
+    study = next(iter(responses.values())).study
+    return CausalResults(study, responses, found, _steps(stated), (), names)
 
 
 def remaining_limits(calls: CallSettings, spent: Mapping[str, float]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import polars as pl
 
 from populace.base.errors import CausalStudyError
 from populace.causal.participants import item_numbers
-from populace.causal.scenario import RESPONSES
 from populace.causal.study import CausalStudy
 from populace.causal.wording import CausalDesign, stated_covariates
 from populace.questions import VALID
@@ -19,6 +18,9 @@ from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run
 
 Array = npt.NDArray[np.float64]
+
+RESPONSES = "responses"
+"""The table of answers of a run: participant, level, covariate (empty but for drift), y and status."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class Responses:
         }
         stated = [each for each in stated_covariates(study) if each.numeric and each.name in people]
         covariates = {
-            each.name: people[each.name].cast(pl.Float64).to_numpy().reshape(shape[:2]) / scales[each.name]
+            # Multiplied and divided again, equal values would differ in their last digit.
+            each.name: (people[each.name].cast(pl.Float64).to_numpy().reshape(shape[:2]) / scales[each.name]).round(9)
             for each in stated
         }
         elicited = {

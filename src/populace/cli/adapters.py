@@ -1,6 +1,6 @@
 """How adapters are listed and described on the command line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from populace.base.formatting import compact_json
@@ -36,7 +36,7 @@ def show_adapters(entries: Sequence[AdapterEntry]) -> None:
         rows = [("model", entry.model), ("kind", f"{card.kind}: {ADAPTER_KINDS[card.kind]}")]
         rows += [("base", card.base_name)]
         rows += [("data", f"{names} ({', '.join(card.licences) or 'no licence named'})")] if names else []
-        scores = [f"{name} {_figure(value)}" for name, value in list(card.figures.items())[:_MOST_FIGURES]]
+        scores = [f"{name} {value}" for name, value in list(_leaves(card.figures))[:_MOST_FIGURES]]
         rows += [("figures", ", ".join(scores))] if scores else []
         out.print_line("  ", bold(card.name), f" ({entry.place})")
         facts(rows)
@@ -66,12 +66,17 @@ def show_card(name: str) -> None:
     for each in card.data:
         shown = [f"{key} {value}" for key, value in each.items() if key != "name"]
         facts([("data", f"{each.get('name', '?')}: {', '.join(shown)}" if shown else str(each.get("name", "?")))])
-    facts([("figure", f"{key} {_figure(value)}") for key, value in card.figures.items()])
+    facts([("figure", f"{name} {value}") for name, value in _leaves(card.figures)])
     facts([(key, _text(value)) for key, value in card.manifest.items() if key not in _LINES])
 
 
-def _figure(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else _text(value)
+def _leaves(figures: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Every single figure with its name; that of one inside others begins with theirs."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{before}{name}: ")
+        else:
+            yield f"{before}{name}", f"{value:.3g}" if isinstance(value, float) else _text(value)
 
 
 def _text(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import polars as pl
 
-from populace.base.documents import DocumentError, read_text
+from populace.base.documents import DocumentError, parse_json_object, read_text
 from populace.base.errors import HumanDataError, UsageError
 from populace.cli.options import COUNT, call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
@@ -17,9 +17,12 @@ from populace.engine.run import simulate
 from populace.evaluation import Arm, GroupFlip, HumanAnswers, PanelItems, PanelStudy, Predictions, read_panel
 from populace.evaluation.arms import ARMS
 from populace.evaluation.human_answers import read_answer_table
+from populace.evaluation.leakage import refuse_answers
 from populace.evaluation.panel_study import FLOORS
 from populace.evaluation.resampling import Clusters
 from populace.journal import RunSettings
+from populace.models.adapters import read_card
+from populace.runs.fidelity_figures import keep_figures
 from populace.surveys.panel_agents import panel_answers, panel_survey
 
 FILE = click.Path(exists=True, dir_okay=False)
@@ -41,7 +44,13 @@ ANSWERS = "answers.parquet"
 @option("--answers", metavar="FILE", type=FILE, help="Answers of agents that an earlier call wrote; asks no model.")
 @option("--floors", metavar="FILE", help="Keep the fitted floors in this file, for other models.")
 @option("--only-ask", is_flag=True, help="Ask, write the answers, and evaluate later with --answers.")
-@option("--clusters", type=click.Choice(["people", "items", "both"]), default="both", help="What is drawn anew.")
+@option("--subject", metavar="WORD", default="these items", help="What the items are about, such as attitudes.")
+@option("--trained", multiple=True, metavar="FILE", type=FILE, help="The manifest of an adapter, to look for leaks.")
+@click.option(
+    "--clusters",
+    type=click.Choice(["people", "items", "both"]),
+    help="What is drawn anew.  [default: both; people where there is one item]",
+)
 @option("--name", metavar="NAME", help="The name of the report.  [default: that of the panel]")
 @option("--to", metavar="FOLDER", default=".", help="Where answers and report are written.")
 @option("--estimate", "only_estimate", is_flag=True, help="Say what it would cost, and ask nobody.")
@@ -61,7 +70,9 @@ def panel_command(
     answers: str | None,
     floors: str | None,
     only_ask: bool,
-    clusters: Clusters,
+    subject: str,
+    trained: tuple[str, ...],
+    clusters: Clusters | None,
     name: str | None,
     to: str,
     only_estimate: bool,
@@ -77,6 +88,8 @@ def panel_command(
         name or Path(panel).name.split(".")[0], held, others, listed.targets, tuple(arms),
         tuple(GroupFlip.read(each) for each in flips),
     )  # fmt: skip
+    manifests = [_manifest(path) for path in trained]
+    refuse_answers(study.leaks(manifests))
     folder = Path(to)
     if answers:
         given = read_answer_table(Path(answers))
@@ -99,12 +112,34 @@ def panel_command(
             report_json({"run": run.name, "answers": given.height, "files": [str(folder / ANSWERS)]})
             return
     fitted = _floors(study, floors, options["seed"]) if floors else None
-    report = study.report(given, floors=fitted, clusters=clusters, seed=options["seed"])
+    clusters = clusters or ("both" if len(listed.targets) > 1 else "people")
+    report = study.report(
+        given, floors=fitted, clusters=clusters, model=_model(given), subject=subject, manifests=manifests,
+        seed=options["seed"],
+    )  # fmt: skip
     files = report.write(folder)
+    if report.model:
+        files.append(keep_figures(current_workspace().folder, report.figures()))
     report_json(report.figures() | {"files": [str(file) for file in files]})
     table(report.table(), report.name)
     for file in files:
         out.print_line(f"  wrote {file}")
+
+
+def _model(answers: pl.DataFrame) -> str:
+    """The model that gave the answers; empty where the file does not say, as that of an older version."""
+    names = answers["model"].drop_nulls().unique().sort().to_list() if "model" in answers.columns else []
+    return ", ".join(names)
+
+
+def _manifest(path: str) -> dict[str, Any]:
+    """What an adapter was trained on: its manifest as JSON, or the adapter itself."""
+    if path.endswith(".gguf"):
+        return dict(read_card(path).manifest)
+    try:
+        return parse_json_object(read_text(Path(path), most=50_000_000))
+    except (OSError, DocumentError) as error:
+        raise HumanDataError(f"{path} could not be read: {error}.", "It is the manifest of an adapter.") from error
 
 
 def _floors(study: PanelStudy, file: str, seed: int) -> list[Predictions]:

@@ -1,7 +1,7 @@
 """Commands that run: run, resume, replay and fork, and those that pause or stop a run in progress."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import click
@@ -35,8 +35,16 @@ from populace.engine.run import Run, simulate
 from populace.engine.run_control import go_on, pause, stop
 from populace.engine.scenario import Scenario
 from populace.journal import RunSettings, check_end
+from populace.minds import memories_on as hold_memories
 from populace.runs.reader import RunReader
 from populace.tools.describe import parameters_of
+
+_memories_option = click.option(
+    "--memories-on",
+    metavar="CLUSTER",
+    help="Hold memories and embeddings in processes on a Ray cluster: ray, ray://HOST:PORT or HOST:PORT; *N at the end "
+    "divides the people among N processes.  [default: this process]",
+)
 
 
 @command("run", cls=ScenarioCommand, code="needed")
@@ -46,14 +54,17 @@ from populace.tools.describe import parameters_of
 @interventions_option
 @call_options
 @desk_option
+@_memories_option
 @chart_option
-def run_command(scenario: str, chart: bool, recording: str | None, desk: str, **options: Any) -> None:
+def run_command(
+    scenario: str, chart: bool, recording: str | None, desk: str, memories_on: str | None, **options: Any
+) -> None:
     scenario_class = find_scenario(scenario)
     settings = scenario_class(**parameters(options, scenario_class))
     fetch_missing_models(options["model"] if options["decider"] == "model" else "")
     workspace = current_workspace()
     source = Run(workspace.open(recording)) if recording else None
-    with resumable_run() as display:
+    with resumable_run(memories_on) as display:
         run = simulate(
             settings, recording=source, workspace=workspace, observer=display, desk=_desk(desk, display), **options
         )
@@ -64,8 +75,9 @@ def run_command(scenario: str, chart: bool, recording: str | None, desk: str, **
 @run_argument(kind=Run)
 @call_options
 @desk_option
+@_memories_option
 @chart_option
-def resume_command(run: Run, chart: bool, desk: str, **options: Any) -> None:
+def resume_command(run: Run, chart: bool, desk: str, memories_on: str | None, **options: Any) -> None:
     if run.manifest.status.state == "complete":
         check_end(run.journal)
         err.print_line(f"{run.name} is complete already: {run.manifest.status.reason}.")
@@ -76,7 +88,7 @@ def resume_command(run: Run, chart: bool, desk: str, **options: Any) -> None:
         return
     else:
         fetch_missing_models(recorded_model(run))
-        with resumable_run() as display:
+        with resumable_run(memories_on) as display:
             run.resume(observer=display, desk=_desk(desk, display), **options)
     show_finished_run(run, chart)
 
@@ -106,14 +118,17 @@ def replay_command(run: Run, verify: bool, into: str | None) -> None:
 @interventions_option
 @call_options
 @desk_option
+@_memories_option
 @chart_option
-def fork_command(run: Run, at: int, changes: tuple[str, ...], chart: bool, desk: str, **options: Any) -> None:
+def fork_command(
+    run: Run, at: int, changes: tuple[str, ...], chart: bool, desk: str, memories_on: str | None, **options: Any
+) -> None:
     regime = run.manifest.regime
     parameters = _changes(changes, scenario_class(run))
     decider = options["decider"] or regime.decider
     if decider == "model":
         fetch_missing_models(recorded_model(run, options["model"]))
-    with resumable_run() as display:
+    with resumable_run(memories_on) as display:
         forked = run.fork(at, parameters=parameters, observer=display, desk=_desk(desk, display), **options)
     show_finished_run(forked, chart)
 
@@ -123,11 +138,16 @@ def _desk(name: str, display: RunDisplay) -> Desk:
 
 
 @contextmanager
-def resumable_run() -> Iterator[RunDisplay]:
-    """Show the progress of a run; where it stops after it began, the error says how to resume it."""
+def resumable_run(memories: str | None = None) -> Iterator[RunDisplay]:
+    """Show the progress of a run; where it stops after it began, the error says how to resume it.
+
+    Args:
+        memories: The cluster on which memories are held; this process if left out.
+    """
     display = RunDisplay()
     try:
-        yield display
+        with nullcontext() if memories is None else hold_memories(memories):
+            yield display
     except (StoppedError, ModelError, UsageError, StorageError, CallStoreError) as error:
         if display.run_name:
             advice = f"{error.hint} " if error.hint and not isinstance(error, StoppedError) else ""

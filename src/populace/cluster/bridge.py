@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -20,8 +21,7 @@ from populace.base.errors import ClusterError, PopulaceError
 from populace.cluster.host import Host
 from populace.cluster.messages import Message, error_fields
 
-_CONCURRENT = 8
-"""How many methods of a part run at once: its work, its letters, a halt, and work that waits for its turn."""
+_NODE_PATIENCE_S = 2.0
 
 
 class Bridge:
@@ -30,10 +30,11 @@ class Bridge:
     Args:
         ray: The module, connected.
         pipe: Leads to the process that started this one.
+        near: Whether this machine is a node of the cluster.
     """
 
-    def __init__(self, ray: Any, pipe: Connection) -> None:
-        self._ray, self._pipe = ray, pipe
+    def __init__(self, ray: Any, pipe: Connection, *, near: bool) -> None:
+        self._ray, self._pipe, self._near = ray, pipe, near
         self._sending = threading.Lock()
         self._actors: dict[int, Any] = {}
         self._remote = ray.remote(Host)
@@ -63,7 +64,7 @@ class Bridge:
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(header["node"], soft=False)
-        remote = self._remote.options(max_concurrency=_CONCURRENT, max_restarts=0, **options)
+        remote = self._remote.options(max_concurrency=header["concurrent"], max_restarts=0, **options)
         actor = remote.remote(header["target"], message.content, header["surroundings"])
         self._actors[header["part"]] = actor
         if header["letters"]:
@@ -114,7 +115,8 @@ class Bridge:
 
     def _nodes(self, message: Message) -> None:
         """Say which nodes live."""
-        self.send({"act": "nodes", "call": message.header["call"], "nodes": living_nodes(self._ray)})
+        nodes = living_nodes(self._ray, near=self._near)
+        self.send({"act": "nodes", "call": message.header["call"], "nodes": nodes})
 
     def _end(self, message: Message) -> None:
         raise EOFError
@@ -139,15 +141,29 @@ class Bridge:
             os._exit(0)  # The process that started this one is gone.
 
 
-def living_nodes(ray: Any) -> list[dict[str, Any]]:
-    """The nodes that live, with their processors and GPUs, in the order of their ids."""
+def living_nodes(ray: Any, *, near: bool) -> list[dict[str, Any]]:
+    """The nodes that live, with their processors and GPUs, in the order of their ids.
+
+    Args:
+        ray: The module, connected.
+        near: Whether this machine is a node, so that it reaches the others. Ray notices only after a while that a node
+            is gone; nodes that do not answer are left out here.
+    """
     nodes = []
     for node in ray.nodes():
-        if node["Alive"]:
+        if node["Alive"] and (not near or _listens(node["NodeManagerAddress"], node["NodeManagerPort"])):
             has = node["Resources"]
             facts = {"id": node["NodeID"], "name": node["NodeManagerHostname"]}
             nodes.append(facts | {"cpus": int(has.get("CPU", 0)), "gpus": int(has.get("GPU", 0))})
     return sorted(nodes, key=lambda node: str(node["id"]))
+
+
+def _listens(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=_NODE_PATIENCE_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def connect(address: str, cpus: int | None) -> tuple[Any, dict[str, Any]]:
@@ -169,7 +185,7 @@ def connect(address: str, cpus: int | None) -> tuple[Any, dict[str, Any]]:
             "Every machine needs the same versions of Ray and Python. HOST:PORT is for a machine that is a node of the "
             "cluster; from another one, use ray://HOST:PORT, by default with port 10001.",
         ) from error
-    return ray, {"nodes": living_nodes(ray), "dashboard": getattr(context, "dashboard_url", "") or ""}
+    return ray, {"nodes": living_nodes(ray, near=not client), "dashboard": getattr(context, "dashboard_url", "") or ""}
 
 
 def bridge_to_ray() -> None:
@@ -181,7 +197,7 @@ def bridge_to_ray() -> None:
     except PopulaceError as error:
         Message({"act": "refused"}, json.dumps(error_fields(error)).encode()).send(pipe)
         return
-    bridge = Bridge(ray, pipe)
+    bridge = Bridge(ray, pipe, near=not request["address"].startswith("ray://"))
     bridge.send({"act": "connected", **facts})
     try:
         bridge.serve()

@@ -27,6 +27,8 @@ from populace.cluster.messages import Message, error_fields, error_of
 _CONNECT_S = 30.0
 _START_S = 120.0
 _HEAD_PATIENCE_S = 10
+_CONCURRENT = 8
+"""How many methods of a part run at once: its work, its letters, a halt, and work that waits for its turn."""
 
 Answer = Callable[[str, bytes], bytes]
 """Takes the name and the content of a letter of a part, and returns the answer."""
@@ -122,6 +124,7 @@ class Cluster:
         gpus: float = 0,
         node: str = "",
         answer: Answer | None = None,
+        ordered: bool = False,
     ) -> RemotePart:
         """Start a part; it is ready when its first call returns.
 
@@ -132,11 +135,14 @@ class Cluster:
             gpus: How many GPUs are reserved for it.
             node: The id of the node; Ray chooses if left out.
             answer: Answers the letters of the part, one after the other in a thread; without it, it may send none.
+            ordered: Whether calls are executed one after the other, in the order in which they were made; such a part
+                sends no letters.
         """
         number = next(self._numbers)
         if answer is not None:
             self._answers[number] = answer
         header = {"act": "start", "part": number, "target": target, "cpus": cpus, "gpus": gpus, "node": node}
+        header |= {"concurrent": 1 if ordered else _CONCURRENT}
         self.send(header | {"letters": answer is not None, "surroundings": _surroundings()}, setup)
         return RemotePart(self, number, node)
 
@@ -181,9 +187,9 @@ class Cluster:
 
     def _start_process(self) -> tuple[subprocess.Popen[bytes], Connection]:
         own, other = socket.socketpair()
-        environment = os.environ | {
+        environment = {"RAY_gcs_rpc_server_reconnect_timeout_s": str(_HEAD_PATIENCE_S)} | os.environ
+        environment |= {
             "RAY_USAGE_STATS_ENABLED": "0",
-            "RAY_gcs_rpc_server_reconnect_timeout_s": str(_HEAD_PATIENCE_S),
             "PYTHONPATH": os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])),
         }
         with other:

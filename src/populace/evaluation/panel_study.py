@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,10 +14,13 @@ from populace.evaluation.arms import Arm
 from populace.evaluation.fidelity_report import FidelityReport
 from populace.evaluation.floors import FloorKind, fit_floor
 from populace.evaluation.human_answers import HumanAnswers
+from populace.evaluation.leakage import Leak, find_leaks, refuse_answers
 from populace.evaluation.predictions import Predictions
 from populace.evaluation.resampling import Clusters
 from populace.evaluation.sensitivity import GroupFlip, GroupSensitivity, group_sensitivity
 
+MOST_GROUPS = 12
+"""A column with more values makes no groups."""
 FLOORS: tuple[FloorKind, ...] = ("regression", "boosting")
 
 
@@ -112,6 +116,9 @@ class PanelStudy:
         *,
         floors: Sequence[Predictions] | None = None,
         clusters: Clusters = "both",
+        model: str = "",
+        subject: str = "these items",
+        manifests: Sequence[Mapping[str, Any]] = (),
         seed: int = 0,
     ) -> FidelityReport:
         """Score the answers of agents beside floors and ceiling.
@@ -120,8 +127,16 @@ class PanelStudy:
             answers: A table as `ask_panel` returns it.
             floors: What floors answer; they are fitted where they are not given.
             clusters: What the intervals are about.
+            model: The model that answered.
+            subject: What the items are about, in a word.
+            manifests: What adapters of the model were trained on.
             seed: The seed of bootstrap and floors.
+
+        Raises:
+            HumanDataError: If an answer stands in the prompt.
         """
+        leaks = refuse_answers(self.leaks(manifests))
+        columns = list(dict.fromkeys(flip.column for flip in self.flips if _makes_groups(self.human, flip.column)))
         return FidelityReport.of(
             self.name,
             self.human.select(self.targets),
@@ -129,8 +144,22 @@ class PanelStudy:
             [self.predictions(answers, arm.name) for arm in self.arms],
             floors=self.floors(seed=seed) if floors is None else floors,
             clusters=clusters,
+            model=model,
+            subject=subject,
+            by=columns,
+            sensitivities=self.sensitivities(answers, seed=seed),
+            leaks=leaks,
             seed=seed,
         )
+
+    def leaks(self, manifests: Sequence[Mapping[str, Any]] = ()) -> list[Leak]:
+        """Ways in which agents may know answers."""
+        return find_leaks(self.human, self.others, self.arms, self.targets, manifests=manifests)
+
+
+def _makes_groups(human: HumanAnswers, column: str) -> bool:
+    """Whether a column has few values, so that its groups can be compared."""
+    return column in human.profiles.columns and 2 <= human.profiles[column].drop_nulls().n_unique() <= MOST_GROUPS
 
 
 def _joined(human: HumanAnswers, others: HumanAnswers) -> HumanAnswers:

@@ -65,6 +65,10 @@ class PeopleGroup:
             raise UnknownNameError("column of the profiles", self.column, human.profiles.columns)
         column = human.profiles[self.column]
         if self.bounds is None:
+            known = column.cast(pl.String).drop_nulls().unique()
+            for value in self.values:
+                if value not in known:
+                    raise UnknownNameError(f"value of the column {self.column!r}", value, known.to_list())
             return column.cast(pl.String).is_in(list(self.values)).fill_null(False).to_numpy()
         return column.cast(pl.Float64, strict=False).is_between(*self.bounds).fill_null(False).to_numpy()
 

@@ -8,6 +8,7 @@ from typing import Any
 from populace.base.errors import InterruptedRunError, UsageError
 from populace.cluster import Cluster, ClusterAddress
 from populace.engine.discovery import source_code
+from populace.engine.session import refuse_in_loading
 from populace.engine.workspace import Workspace
 from populace.experiments.analysis_plan import PlanRecord
 from populace.experiments.arms import Arm
@@ -26,6 +27,7 @@ from populace.experiments.plan import ExperimentPlan
 from populace.experiments.pool import WorkerPool
 from populace.experiments.rehearsal import check_experiment
 from populace.experiments.results import Results
+from populace.models import PROVIDERS
 
 
 class Experiment(ExperimentPlan):
@@ -66,6 +68,7 @@ class Experiment(ExperimentPlan):
             on: A Ray cluster on which the runs are executed: `ray` starts one on this machine, `ray://HOST:PORT` or
                 `HOST:PORT` reaches one that runs; the processes of this machine by default.
         """
+        refuse_in_loading("runs an experiment")
         arms, place = self.arms(), Workspace(workspace)
         with contextlib.ExitStack() as stack:
             # A cluster that does not answer leaves no trace of an experiment.
@@ -98,6 +101,12 @@ class Experiment(ExperimentPlan):
             raise UsageError(
                 f"runs on a cluster cannot ask {nested}, which starts processes on a cluster itself.",
                 f"Name the model {model}: every node loads its own. Or leave --on out.",
+            )
+        server = next((embedder for arm in arms if (embedder := _embedding_server(arm))), None)
+        if server is not None:
+            raise UsageError(
+                f"runs on a cluster do not share the vectors of {server}, so that each would buy them again.",
+                "Use the embedder minilm, or leave --on out.",
             )
         return Cluster(address, cpus=workers)
 
@@ -148,3 +157,12 @@ class Experiment(ExperimentPlan):
         with folder.locked():
             folder.freeze(self)
         return folder.manifest.plans[-1]
+
+
+def _embedding_server(arm: Arm) -> str | None:
+    """The embedder of an arm, where it is a service that is paid."""
+    for name, value in arm.parameters.items():
+        provider = PROVIDERS.get(str(value).partition(":")[0]) if "embedder" in name else None
+        if provider is not None and not provider.local:
+            return str(value)
+    return None

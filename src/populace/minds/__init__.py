@@ -11,6 +11,7 @@ from populace.minds.forgetting import Capacity, Decay, ForgettingPolicy, Summari
 from populace.minds.importance import importance_question, rate_by_rule
 from populace.minds.memory import Memory
 from populace.minds.memory_columns import KINDS
+from populace.minds.memory_place import memories_on
 from populace.minds.memory_stream import MemoryStream
 from populace.minds.mind import Mind
 from populace.minds.parts import (
@@ -80,6 +81,7 @@ __all__ = [
     "elaborate",
     "expand",
     "importance_question",
+    "memories_on",
     "next_in_turn",
     "rate_by_rule",
     "replace_with_summaries",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from populace.minds.action_kinds import ActionAsker, Among, BaseAction, action_phrase, option_word
 from populace.people import People
-from populace.questions import Choice, Form, Question, Text
+from populace.questions import LABELS, Choice, Form, Question, Text
 
 if TYPE_CHECKING:
     from populace.minds.actions import Actions
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 CHOICE = "What do you do now?"
 POSSIBLE = "You can do one of these things:\n{possible_actions}"
 DECIDED = "You have decided to {decision}."
+PART = "In which part is it?"
+MOST_OPTIONS = 500
+"""The most things that somebody can be offered for one argument."""
+_RUN = 20
 
 ActionRule = Callable[[People, str], Any]
 """A rule in the place of a model: from people and the name of an argument, empty for the action, to their values."""
@@ -129,10 +133,36 @@ class ActionQuestions:
             for row in some:
                 self.drafts[row].values[name] = options[0]
         elif some:
-            words = {option_word(option): option for option in options}
-            question = Choice(_question_text(name, argument), options=tuple(words))
-            for row, value in await self._ask(name, some, question, DECIDED, decision=self._decisions(kind, some)):
+            await self._pick(kind, name, argument, some, {option_word(option): option for option in options})
+
+    async def _pick(
+        self, kind: type[BaseAction], name: str, argument: FieldInfo, rows: list[int], words: dict[str, Any]
+    ) -> None:
+        """Ask for one of some options; of many, first for a group of them."""
+        text = _question_text(name, argument)
+        decisions = self._decisions(kind, rows)
+        if len(words) <= len(LABELS):
+            question = Choice(text, options=tuple(words))
+            for row, value in await self._ask(name, rows, question, DECIDED, decision=decisions):
                 self.drafts[row].values[name] = words[value]
+            return
+        groups = option_groups(list(words))
+        group_of = {word: label for label, members in groups.items() for word in members}
+        question = Choice(f"{text} {PART}", options=tuple(groups))
+        chosen: dict[str, list[int]] = {}
+        for row, label in await self._ask(name, rows, question, DECIDED, group_of, decision=decisions):
+            chosen.setdefault(label, []).append(row)
+
+        async def pick_within(entry: tuple[str, list[int]]) -> None:
+            label, some = entry
+            members = groups[label]
+            if len(members) == 1:
+                for row in some:
+                    self.drafts[row].values[name] = words[members[0]]
+            else:
+                await self._pick(kind, name, argument, some, {word: words[word] for word in members})
+
+        await self.actor.each(list(chosen.items()), pick_within)
 
     async def _fill_in(self, kind: type[BaseAction], free: dict[str, FieldInfo], rows: list[int]) -> None:
         """Ask for arguments without options: one text in plain words, anything else as a form."""
@@ -149,13 +179,19 @@ class ActionQuestions:
         return [action_phrase(kind, self.drafts[row].values) for row in rows]
 
     async def _ask(
-        self, argument: str, rows: list[int], question: Question, more: str, **fields: Any
+        self,
+        argument: str,
+        rows: list[int],
+        question: Question,
+        more: str,
+        group_of: Mapping[str, str] | None = None,
+        **fields: Any,
     ) -> list[tuple[int, Any]]:
         """The rows with a valid answer and its value; the others have a problem from now on."""
         own = {name: _of_rows(value, rows, len(self.people)) for name, value in self.fields.items()}
         given = f"{self.given}\n{more}" if self.given else more
         some = self.people.rows(np.array(rows))
-        rule = None if self.rule is None else functools.partial(_by_rule, self.rule, argument)
+        rule = None if self.rule is None else functools.partial(_by_rule, self.rule, argument, group_of)
         answers = await self.actor.ask(some, question, given=given, purpose=self.purpose, rule=rule, **own, **fields)
         values: list[tuple[int, Any]] = []
         decoded = [None if text is None else _value(question, text) for text in answers.values.to_list()]
@@ -167,8 +203,30 @@ class ActionQuestions:
         return values
 
 
-def _by_rule(rule: ActionRule, argument: str, people: People) -> Any:
-    return rule(people, argument)
+def option_groups(options: Sequence[str]) -> dict[str, list[str]]:
+    """Many options in at most 26 groups: by the first part in which their names differ, or in runs of their order.
+
+    Example:
+        >>> option_groups(["head.home", "head.cart", "list.tea.view"])
+        {'head': ['head.home', 'head.cart'], 'list': ['list.tea.view']}
+    """
+    parts = [option.split(".") for option in options]
+    depth = next((place for place, names in enumerate(zip(*parts, strict=False)) if len(set(names)) > 1), 0)
+    groups: dict[str, list[str]] = {}
+    for option, names in zip(options, parts, strict=True):
+        groups.setdefault(".".join(names[: depth + 1]), []).append(option)
+    if 1 < len(groups) <= len(LABELS):
+        return groups
+    size = max(_RUN, -(-len(options) // len(LABELS)))
+    runs = [list(options[first : first + size]) for first in range(0, len(options), size)]
+    return {f"{run[0]} to {run[-1]}" if len(run) > 1 else run[0]: run for run in runs}
+
+
+def _by_rule(rule: ActionRule, argument: str, group_of: Mapping[str, str] | None, people: People) -> Any:
+    values = rule(people, argument)
+    if group_of is None:
+        return values
+    return [group_of.get(option_word(value), option_word(value)) for value in values]
 
 
 def _value(question: Question, value: Any) -> Any:

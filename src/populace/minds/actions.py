@@ -13,7 +13,7 @@ import polars as pl
 from populace.base.action_outcomes import ActionOutcome
 from populace.base.errors import ActionRefusedError, ParameterError, WorldError
 from populace.minds.action_kinds import ActionAsker, ActionWorld, Actor, Acts, BaseAction, Wait, offered_arguments
-from populace.minds.action_questions import ActionDraft, ActionQuestions, ActionRule
+from populace.minds.action_questions import MOST_OPTIONS, ActionDraft, ActionQuestions, ActionRule
 from populace.people import Id, People
 from populace.questions import LABELS
 
@@ -118,10 +118,10 @@ class Actions:
                 "It returns a list for each person, which may be empty.",
             )
         longest = int(options.list.len().max() or 0)  # type: ignore[arg-type]
-        if longest > len(LABELS):
+        if longest > MOST_OPTIONS:
             raise WorldError(
                 f"{type(self.world).__name__}.options({what!r}) offers {longest} things to somebody.",
-                f"At most {len(LABELS)} can be chosen from; offer the nearest.",
+                f"At most {MOST_OPTIONS} can be chosen from; offer the nearest.",
             )
         return options
 

@@ -16,7 +16,7 @@ from populace.base.errors import ParameterError
 from populace.minds.forgetting import ForgettingPolicy
 from populace.minds.growable_arrays import Ints
 from populace.minds.importance import expected_ratings, importance_question, rate_by_rule
-from populace.minds.memory_stream import MemoryStream
+from populace.minds.memory_place import open_stream
 from populace.minds.parts import Asker, MemoryPart
 from populace.minds.recollection import Recollection
 from populace.minds.retrieval import Retrieval, retrieval_preset
@@ -75,7 +75,7 @@ class Memory(MemoryPart):
         self.merges = merges
         self._observed: dict[tuple[int, str], int] = {}
         self._ratings: dict[str, float] = {}
-        self.stream = MemoryStream(embedder=embedder.name, dimension=self.embedder.known_dimension)
+        self.stream = open_stream(self.embedder)
         self._unreflected: npt.NDArray[np.float64] = np.zeros(0)
         self.unrated = 0
         self._owners: dict[Id, int] = {}
@@ -188,7 +188,7 @@ class Memory(MemoryPart):
             kind=kind,
             time=now,
             importance=rated,
-            embeddings=self.embedder.embed(list(texts)),
+            embeddings=self._vectors(texts),
             evidence=evidence,
             embedder=self.embedder.name,
         )
@@ -217,8 +217,7 @@ class Memory(MemoryPart):
             kinds: The kinds of memories to search; all if left out.
         """
         owners = np.array([self.owner(who) for who in ids], np.int64)
-        vectors = self.embedder.embed(list(queries)) if len(queries) else np.zeros((0, 0))
-        retrieved = self.stream.retrieve(owners, vectors, now=now, how=self.how, top=top, kinds=kinds)
+        retrieved = self.stream.retrieve(owners, self._vectors(queries), now=now, how=self.how, top=top, kinds=kinds)
         presented = self.stream.present(retrieved, self.how)
         at = presented["query"].to_numpy()
         recalled = presented.with_columns(
@@ -230,6 +229,12 @@ class Memory(MemoryPart):
             # The ids of nobody have no type that would fit beside those of others.
             self._recalled.append(recalled.drop("query"))
         return recalled
+
+    def _vectors(self, texts: Sequence[str]) -> npt.ArrayLike:
+        """The vectors of texts, or the texts where the stream embeds them itself."""
+        if self.stream.embeds:
+            return list(texts)
+        return self.embedder.embed(list(texts)) if len(texts) else np.zeros((0, 0))
 
     def recollect(
         self,

@@ -84,6 +84,7 @@ class MemoryColumns:
         texts: pl.Series,
         vectors: npt.NDArray[np.floating],
         evidence: tuple[Ints, Ints],
+        ids: Ints | None = None,
     ) -> Ints:
         """Add memories and return their ids.
 
@@ -92,17 +93,21 @@ class MemoryColumns:
             texts: The texts.
             vectors: A vector for each.
             evidence: The number of ids of each memory, and all ids in one array.
+            ids: Ascending ids from `next_id` on, where other stores hold the ids between them; the next ones if left
+                out.
         """
         owners = columns["owner"]
-        ids: Ints = np.arange(self.next_id, self.next_id + len(owners))
+        if ids is None:
+            ids = np.arange(self.next_id, self.next_id + len(owners))
         if not len(owners):
             return ids
         slots = self.extents.add(owners)
         for array in (*self._columns.values(), self._vectors):
             array.reserve(self.extents.end)
-        self.next_id += len(ids)
+        first, self.next_id = self.next_id, int(ids[-1]) + 1
         self.size += len(ids)
         self._slot_of.reserve(self.next_id)
+        self._slot_of.values[first : self.next_id] = -1
         self._slot_of.values[ids] = slots
         sizes = texts.str.len_bytes().to_numpy().astype(np.int64)
         filled = dict(columns) | {

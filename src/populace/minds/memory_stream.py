@@ -49,6 +49,9 @@ class MemoryStream:
         ['Tea with Al.']
     """
 
+    embeds = False
+    """Whether the stream embeds texts itself, which then take the place of vectors."""
+
     def __init__(self, *, embedder: str, dimension: int | None) -> None:
         if dimension is not None and dimension < 1:
             raise MemoryStreamError(f"a vector cannot have {dimension} dimensions.", "Give the embedder's dimension.")
@@ -75,6 +78,7 @@ class MemoryStream:
         embeddings: npt.ArrayLike,
         evidence: Sequence[Sequence[int]] | None = None,
         embedder: str | None = None,
+        ids: Ints | None = None,
     ) -> Ints:
         """Add memories; returns their ids.
 
@@ -87,24 +91,14 @@ class MemoryStream:
             embeddings: A vector for each text.
             evidence: For each memory, the ids of the memories that it rests on.
             embedder: The name of the embedder of these vectors; another one than the stream's is an error.
+            ids: Their ids, ascending and higher than all before, where several streams hold the memories of one
+                population; the next ones if left out.
         """
-        people = _people(owners)
-        count = len(people)
-        series = texts if isinstance(texts, pl.Series) else pl.Series("text", list(texts), dtype=pl.String)
-        if len(series) != count or series.null_count():
-            raise MemoryStreamError(
-                f"there are {count} owners and {len(series) - series.null_count()} texts.",
-                "Give one text for each owner.",
-            )
-        columns: dict[str, npt.NDArray[Any]] = {
-            "owner": people,
-            "kind": np.repeat(_kind_codes([kind], 1), count) if isinstance(kind, str) else _kind_codes(kind, count),
-            "time": _each(time, count, np.int64, "times"),
-            "importance": _each(importance, count, np.float64, "importances"),
-        }
-        self._check(columns["time"], columns["importance"])
+        columns, series = self._columns(owners, texts, kind, time, importance)
+        count = series.len()
         vectors = self._vectors(embeddings, count, embedder)  # The first vectors make the store.
-        return self._store.put(columns, series, vectors, self._basis(evidence, count))
+        end = self._store.next_id if ids is None or not len(ids) else int(ids[0])
+        return self._store.put(columns, series, vectors, check_evidence(evidence, count, end), ids)
 
     def retrieve(
         self,
@@ -135,10 +129,10 @@ class MemoryStream:
             importance and relevance, and score. Ties go to the newest, then to the highest id.
         """
         way = retrieval_preset(how) if isinstance(how, str) else how
-        people = _people(owners)
+        people = check_owners(owners)
         query_vectors, factors = quantize(self._vectors(queries, len(people), embedder))
         parts, store = [], self._store
-        for group in self._groups(people, None if kinds is None else _kind_codes(kinds, len(kinds))):
+        for group in self._groups(people, None if kinds is None else kind_codes(kinds, len(kinds))):
             cosine = self._cosine(group, people, query_vectors, factors)
             if way.nearest is not None:
                 rows, _, columns = self._best(group, cosine, way.nearest)
@@ -174,12 +168,12 @@ class MemoryStream:
 
     def of(self, owner: int) -> pl.DataFrame:
         """All memories of one person, in the order in which they were added."""
-        return self._store.frame(self._store.extents.flat(_people([owner]))[0])
+        return self._store.frame(self._store.extents.flat(check_owners([owner]))[0])
 
     def recent(self, owners: Sequence[int] | npt.ArrayLike, count: int) -> pl.DataFrame:
         """The newest memories of each person, newest first; the column `query` is the row in `owners`."""
         query, slots = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for group in self._groups(_people(owners), None):
+        for group in self._groups(check_owners(owners), None):
             times = self._store.get("time", group.slots).astype(np.float64)
             rows, _, columns = self._best(group, times, count)
             query.append(group.rows[rows])
@@ -202,12 +196,12 @@ class MemoryStream:
 
     def counts(self, owners: Sequence[int] | npt.ArrayLike) -> Ints:
         """How many memories each of these people has."""
-        return self._store.extents.counts(_people(owners))
+        return self._store.extents.counts(check_owners(owners))
 
     def unrated(self, owner: int | None = None) -> int:
         """How many memories have no importance, of one person or of all."""
         extents = self._store.extents
-        people = extents.owners_with_memories() if owner is None else _people([owner])
+        people = extents.owners_with_memories() if owner is None else check_owners([owner])
         return int(np.isnan(self._store.get("importance", extents.flat(people)[0])).sum())
 
     def columns(self, *names: str) -> pl.DataFrame:
@@ -218,6 +212,32 @@ class MemoryStream:
         """
         slots, _ = self._store.extents.flat(self._store.extents.owners_with_memories())
         return pl.DataFrame({name: self._store.get(name, slots) for name in names})
+
+    def _columns(
+        self,
+        owners: Sequence[int] | npt.ArrayLike,
+        texts: Sequence[str] | pl.Series,
+        kind: str | Sequence[str],
+        time: int | npt.ArrayLike,
+        importance: float | npt.ArrayLike,
+    ) -> tuple[dict[str, npt.NDArray[Any]], pl.Series]:
+        """Owner, kind, time and importance of new memories, checked, and their texts."""
+        people = check_owners(owners)
+        count = len(people)
+        series = texts if isinstance(texts, pl.Series) else pl.Series("text", list(texts), dtype=pl.String)
+        if len(series) != count or series.null_count():
+            raise MemoryStreamError(
+                f"there are {count} owners and {len(series) - series.null_count()} texts.",
+                "Give one text for each owner.",
+            )
+        columns: dict[str, npt.NDArray[Any]] = {
+            "owner": people,
+            "kind": np.repeat(kind_codes([kind], 1), count) if isinstance(kind, str) else kind_codes(kind, count),
+            "time": _each(time, count, np.int64, "times"),
+            "importance": _each(importance, count, np.float64, "importances"),
+        }
+        self._check(columns["time"], columns["importance"])
+        return columns, series
 
     def _groups(self, people: Ints, allowed: npt.NDArray[np.int8] | None) -> Iterator[_Group]:
         """The queries in groups with similar numbers of candidates, to pad little; queries without any are left out."""
@@ -304,18 +324,26 @@ class MemoryStream:
                 f"the importance {rated[wrong][0]:g} is not between 1 and 10.", "Give NaN where it was not rated."
             )
 
-    def _basis(self, evidence: Sequence[Sequence[int]] | None, count: int) -> tuple[Ints, Ints]:
-        if evidence is None:
-            return np.zeros(count, np.int64), np.zeros(0, np.int64)
-        if len(evidence) != count:
-            raise MemoryStreamError(f"there are {count} memories and evidence for {len(evidence)}.")
-        flat = to_ints([memory for basis in evidence for memory in basis])
-        if len(flat) and not 0 <= flat.min() <= flat.max() < self._store.next_id:
-            raise MemoryStreamError(
-                f"a memory rests on {int(flat.max() if flat.min() >= 0 else flat.min())}, which is not there.",
-                "Evidence names the ids of earlier memories.",
-            )
-        return to_ints([len(basis) for basis in evidence]), flat
+
+def check_evidence(evidence: Sequence[Sequence[int]] | None, count: int, end: int) -> tuple[Ints, Ints]:
+    """The number of ids that each memory rests on, and all of them in one array.
+
+    Args:
+        evidence: The ids for each memory; None where there are none.
+        count: How many memories there are.
+        end: The lowest id that is not there yet.
+    """
+    if evidence is None:
+        return np.zeros(count, np.int64), np.zeros(0, np.int64)
+    if len(evidence) != count:
+        raise MemoryStreamError(f"there are {count} memories and evidence for {len(evidence)}.")
+    flat = to_ints([memory for basis in evidence for memory in basis])
+    if len(flat) and not 0 <= flat.min() <= flat.max() < end:
+        raise MemoryStreamError(
+            f"a memory rests on {int(flat.max() if flat.min() >= 0 else flat.min())}, which is not there.",
+            "Evidence names the ids of earlier memories.",
+        )
+    return to_ints([len(basis) for basis in evidence]), flat
 
 
 def _by_query(parts: list[tuple[npt.NDArray[Any], ...]]) -> dict[str, npt.NDArray[Any]]:
@@ -326,7 +354,8 @@ def _by_query(parts: list[tuple[npt.NDArray[Any], ...]]) -> dict[str, npt.NDArra
     return {name: column[order] for name, column in zip(_COLUMNS, columns, strict=True)}
 
 
-def _people(owners: Sequence[int] | npt.ArrayLike) -> Ints:
+def check_owners(owners: Sequence[int] | npt.ArrayLike) -> Ints:
+    """People as whole numbers of at least 0."""
     array = np.atleast_1d(np.asarray(owners))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu") or (array.size and array.min() < 0):
         raise MemoryStreamError("owners are whole numbers of at least 0.", "Give each person's row at setup.")
@@ -342,7 +371,8 @@ def _each(value: npt.ArrayLike, count: int, dtype: npt.DTypeLike, what: str) -> 
     return np.broadcast_to(array.astype(dtype), (count,))
 
 
-def _kind_codes(kinds: Sequence[str], count: int) -> npt.NDArray[np.int8]:
+def kind_codes(kinds: Sequence[str], count: int) -> npt.NDArray[np.int8]:
+    """The places of kinds in the list of all kinds."""
     for kind in dict.fromkeys(kinds):
         if kind not in KINDS:
             raise UnknownNameError("kind of memory", kind, KINDS)

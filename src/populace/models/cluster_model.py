@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from populace.base.errors import ClusterLostError, ModelError, WorkerLostError
+from populace.base.errors import ClusterError, ClusterLostError, ModelError, WorkerLostError
 from populace.base.formatting import plural
 from populace.cluster import LOCAL, Cluster, ClusterAddress, Node, RemotePart
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
@@ -91,8 +91,15 @@ class ClusterModel(Model):
         shares = share_nodes(self._cluster.nodes, self._count, self.spec, gpus=self._uses_gpus())
         for share in shares:
             self._start_part(share)
-        loaded = await asyncio.gather(*(asyncio.wrap_future(part.call("load")) for part in self._parts))
-        described = [json.loads(each) for each in loaded]
+        calls = [asyncio.wrap_future(part.call("load")) for part in self._parts]
+        loaded = await asyncio.gather(*calls, return_exceptions=True)
+        for each in loaded:
+            if isinstance(each, BaseException) and not isinstance(each, WorkerLostError):
+                raise each
+        described = [json.loads(each) for each in loaded if isinstance(each, bytes)]
+        if not described:
+            raise ClusterError(f"all processes of {self.spec} were lost while they started.", "See `ray status`.")
+        self._parts = [part for part, each in zip(self._parts, loaded, strict=True) if isinstance(each, bytes)]
         fingerprints = {each["fingerprint"] for each in described}
         if len(fingerprints) > 1:
             raise ModelError(
@@ -103,6 +110,8 @@ class ClusterModel(Model):
         self.fingerprint = fingerprints.pop()
         self.capabilities = Capabilities(**described[0]["capabilities"])
         self.notes = (*described[0]["notes"],)
+        if len(described) < self._count:
+            self.notes += (f"Only {len(described)} of {self._count} processes of {self.spec} could be started.",)
 
     async def close(self) -> None:
         """End the processes and the connection."""

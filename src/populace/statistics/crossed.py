@@ -24,6 +24,8 @@ _STEEP = 40.0
 """A difference of log-odds beyond this means that the outcome is separated."""
 _FEW = 10
 _NOTHING = 1e-12
+_LEAST = 0.6
+"""By simulation: a higher bound makes tests too cautious, a lower one lets chance make intervals too short."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,9 @@ class CrossedFit:
     """Estimates with errors that are clustered by rows (people) and by columns (items).
 
     The variance of a contrast is the variance between rows plus that between columns minus that between cells (Cameron,
-    Gelbach and Miller 2011), each with its factor for few clusters; it is at least the larger of the first two. Its
-    degrees of freedom are Satterthwaite's. A dimension with one entry is not clustered by: nothing is then said about
+    Gelbach and Miller 2011), each with its factor for few clusters; chance can make it too small, so it is at least 0.6
+    of the larger of the first two. Its degrees of freedom are Satterthwaite's, and at least the smaller number of
+    clusters minus one. A dimension with one entry is not clustered by: nothing is then said about
     other people, or other items.
 
     Attributes:
@@ -65,12 +68,9 @@ class CrossedFit:
         if self.rows < 2 or self.columns < 2:
             variance, freedom = (row, self.rows - 1) if self.columns < 2 else (column, self.columns - 1)
             return math.sqrt(max(variance, 0.0)), max(freedom, 0)
-        variance = row + column - cell
+        variance = max(row + column - cell, _LEAST * max(row, column))
         noise = row**2 / (self.rows - 1) + column**2 / (self.columns - 1)
-        if variance < max(row, column):
-            variance = max(row, column)
-            return math.sqrt(variance), (self.rows if row >= column else self.columns) - 1
-        return math.sqrt(variance), variance**2 / noise if noise > 0 else self.rows - 1
+        return math.sqrt(variance), max(variance**2 / noise, min(self.rows, self.columns) - 1)
 
     def estimate(self, weights: Array, level: float = 0.95) -> Estimate:
         """A weighted sum of the estimates with its interval.
@@ -171,6 +171,25 @@ def crossed_logit(y: Array, design: Array) -> CrossedFit:
     curvature = rows.T @ (rows * (weights * (mu := _expit(rows @ values)) * (1 - mu))[:, None])
     scores = np.einsum("rcp,rcpt->rct", residuals, terms) if design.ndim > 2 else residuals @ design
     return _fit(values, scores @ np.linalg.pinv(curvature), present, warning)
+
+
+def identified(y: Array, design: Array) -> bool:
+    """Whether the answers that are there tell all terms of a design apart.
+
+    Args:
+        y: Answers: people × items × places; NaN where one is missing.
+        design: The terms, as in `crossed_logit`.
+
+    Example:
+        >>> identified(np.ones((2, 1, 2)), np.eye(2)), identified(np.ones((2, 1, 2)), np.ones((2, 2)))
+        (True, False)
+    """
+    present = ~np.isnan(y)
+    terms = np.broadcast_to(design, (*y.shape, design.shape[-1])).reshape(-1, design.shape[-1])[present.ravel()]
+    if len(terms) < terms.shape[1]:
+        return False
+    rows, _, _ = _collapsed(terms, np.zeros(len(terms)))
+    return bool(np.linalg.matrix_rank(rows) == rows.shape[1])
 
 
 def _fit(values: Array, influence: Array, present: npt.NDArray[np.bool_], warning: str = "") -> CrossedFit:

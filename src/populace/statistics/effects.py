@@ -22,12 +22,11 @@ from populace.statistics.values import (
     check_level,
     complete_pairs,
     constant,
-    library,
     numbers,
 )
 
 METHODS = ("t", "bootstrap", "bootstrap-t", "permutation")
-_CORRECTIONS = {"holm": "holm", "bh": "fdr_bh", "bonferroni": "bonferroni"}
+_CORRECTIONS = ("holm", "bh", "bonferroni")
 
 
 @dataclass(frozen=True)
@@ -323,11 +322,26 @@ def adjust(p_values: Values, method: str = "holm") -> Numbers:
         >>> adjust([0.01, 0.04, 0.03], "holm")
         array([0.03, 0.06, 0.06])
     """
-    how = _CORRECTIONS[check_choice("correction", method, tuple(_CORRECTIONS))]
+    check_choice("correction", method, _CORRECTIONS)
     raw = np.array([np.nan if p is None else p for p in p_values], dtype=np.float64)
     tested = ~np.isnan(raw)
     if ((raw[tested] < 0) | (raw[tested] > 1)).any():
         raise UsageError("a p-value lies between 0 and 1.")
     if tested.any():
-        raw[tested] = library("statsmodels.stats.multitest").multipletests(raw[tested], method=how)[1]
+        raw[tested] = _adjusted(raw[tested], method)
     return raw
+
+
+def _adjusted(p: Numbers, method: str) -> Numbers:
+    """P-values without missing ones, adjusted."""
+    count, order = len(p), np.argsort(p, kind="stable")
+    ranked = p[order]
+    if method == "holm":
+        ranked = np.maximum.accumulate(ranked * np.arange(count, 0, -1))
+    elif method == "bh":
+        ranked = np.minimum.accumulate((ranked * count / np.arange(1, count + 1))[::-1])[::-1]
+    else:
+        ranked = ranked * count
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(ranked, 1.0)
+    return adjusted

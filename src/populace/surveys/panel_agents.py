@@ -23,7 +23,7 @@ PERSONA = "persona"
 """The column of respondents that holds what an agent knows."""
 _ASKED = "asked_"
 _SCHEMA = {"person": pl.String(), "arm": pl.String(), "item": pl.String(), "probabilities": pl.List(pl.Float64()),
-           "mass": pl.Float64(), "status": pl.String()}  # fmt: skip
+           "mass": pl.Float64(), "status": pl.String(), "model": pl.String()}  # fmt: skip
 
 
 def panel_survey(
@@ -90,7 +90,8 @@ def ask_panel(
 
     Returns:
         A row for each person, arm and item: `probabilities` over the options in their order, `mass` (how much of the
-        model's probability is on the options) and `status`. Probabilities are null where there is no distribution.
+        model's probability is on the options), `status` and `model`. Probabilities are null where there is
+        no distribution.
     """
     scenario = panel_survey(human, arms, targets, everything=everything, most_people=most_people, workspace=workspace)
     return panel_answers(simulate(scenario, workspace=workspace, keep=keep, **settings))
@@ -103,7 +104,7 @@ def panel_answers(run: RunReader) -> pl.DataFrame:
         return pl.DataFrame(schema=_SCHEMA)
     keys = ["step", "ask"]
     purposes = run.rows("asks").select(*keys, pl.col("purpose").alias("item"))
-    prompts = run.rows("prompts").select(*keys, "prompt", "probabilities", "mass")
+    prompts = run.rows("prompts").select(*keys, "prompt", "probabilities", "mass", "model")
     people = run.people().frame.select(pl.col("id").cast(pl.String), "person", "arm")
     table = answers.select(*keys, "prompt", pl.col("person").cast(pl.String).alias("id"), "status")
     table = table.join(purposes, on=keys, how="left", maintain_order="left")

@@ -6,6 +6,7 @@ from populace.experiments.validation import checks
 from populace.experiments.validation.basis import ValidityBasis, validity_basis
 from populace.experiments.validation.card import Check, ValidityCard
 from populace.experiments.validation.external_checks import Reference, model_agreement_check, reference_check
+from populace.experiments.validation.fidelity_check import fidelity_checks
 from populace.experiments.validation.position_probe import probe_position_bias
 from populace.runs.caveats import basis_caveats
 from populace.runs.reader import RunReader
@@ -44,6 +45,7 @@ def validity(subject: RunReader | Results, *, reference: Reference | None = None
         checks.label_check(basis),
         checks.entropy_check(basis),
         reference_check(basis, reference),
+        *fidelity_checks(subject, basis),
         checks.persona_check(basis),
         checks.homogeneity_check(basis),
         checks.drift_check(basis),

@@ -11,6 +11,9 @@ from populace.causal.study_file import read_study_file
 from populace.scenarios.demand.personas import TABLE
 from populace.scenarios.demand.products import PRICE_POINTS, read_products
 
+APPLE_STUDY = Path(__file__).with_name("apple.yaml")
+"""The study of the apple data, without its people: they are those of the human table."""
+
 PROFILE = (
     "You are a {gender} of {age} and live in {area}. Education: {education}. Work: {work}. "
     "There are {household} people in your household. Its income is ${income:,} a year."
@@ -41,7 +44,7 @@ def demand_study(
     if any(point < 0 for point in points):
         raise ParameterError(f"a price of {100 * min(points):g} % of the regular price is below zero.")
     if shoppers is None:
-        shoppers, profile = shipped_shoppers(), profile or PROFILE
+        shoppers, profile = default_shoppers(), profile or PROFILE
     table = read_products() if products is None else products
     content: dict[str, Any] = read_study_file(Path(__file__).with_name("study.yaml"))
     content["treatment"] = content["treatment"] | {"levels": list(points)}
@@ -52,7 +55,7 @@ def demand_study(
     return CausalStudy.read(content | {"profile": profile})
 
 
-def shipped_shoppers(count: int | None = None) -> pl.DataFrame:
+def default_shoppers(count: int | None = None) -> pl.DataFrame:
     """The personas that ship, or the first of them."""
     table = pl.read_csv(TABLE)
     return table if count is None else table.head(count)
