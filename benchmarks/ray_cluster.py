@@ -1,15 +1,14 @@
 """A thousand small runs on a Ray cluster of two nodes beside two processes, and two copies of a model beside one.
 
-Both sides take turns, so that they see the same machine. Their start is left out: it is measured from the first run
-that ended to the last. Beside the rate stands the processor time of all processes for a run, which says more on a busy
-machine. The copies are of a stand-in for a model on a device of its own: an answer takes 50 ms in which the device does
-nothing else. `--model 'embedded?threads=1'` takes a real model in its place, on a machine with two free cores.
+Both sides take turns, so that they see the same machine; Linux divides a busy one among sessions, and they are in one.
+Their start is left out: it is measured from the first run that ended to the last. The copies are of a stand-in for a
+model on a device of its own: an answer takes 50 ms in which the device does nothing else. `--model
+'embedded?threads=1'` takes a real model in its place, on a machine with two free cores.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.util
 import os
 import sys
@@ -18,7 +17,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import psutil
 from measure import HERE, Result, report
 
 from experiments import norms
@@ -48,25 +46,9 @@ class Pace(ExperimentObserver):
         return (self.count - self.first) / (self.ended - self.began)
 
 
-def processor_time() -> float:
-    """The processor time of all processes of this session and of those that descend from this one, ended or not."""
-    session, this = os.getsid(0), psutil.Process()
-    processes = {this, *this.children(recursive=True)}
-    for process in psutil.process_iter():
-        with contextlib.suppress(OSError):
-            if os.getsid(process.pid) == session:  # Ray's own processes have other parents.
-                processes.add(process)
-    total = 0.0
-    for process in processes:
-        with contextlib.suppress(psutil.Error):
-            total += sum(process.cpu_times()[:4])
-    return total
-
-
 def experiments(cluster: RayCluster) -> list[Result]:
     address = cluster.address
     rates: dict[str, list[float]] = {"processes": [], "Ray": []}
-    spent = dict.fromkeys(rates, 0.0)
     digests = set()
     places: dict[str, dict[str, Any]] = {"processes": {"workers": NODES}, "Ray": {"on": address}}
     for _ in range(TURNS):
@@ -74,9 +56,7 @@ def experiments(cluster: RayCluster) -> list[Result]:
             with tempfile.TemporaryDirectory() as folder:
                 pace = Pace()
                 experiment = norms("many", replicates=RUNS // TURNS // 2)
-                spent[name] -= processor_time()
                 made = experiment.run(workspace=folder, check=False, observer=pace, **where)
-                spent[name] += processor_time()
                 digests.add(made.digest)
                 rates[name].append(pace.rate)
     if len(digests) != 1:
@@ -84,14 +64,8 @@ def experiments(cluster: RayCluster) -> list[Result]:
     here, there = (sum(rates[name]) / TURNS for name in places)
     turns = "; ".join(f"{name} {', '.join(f'{rate:.0f}' for rate in each)} runs/s" for name, each in rates.items())
     what = f"{RUNS} small runs, Ray with {NODES} nodes against {NODES} processes"
-    each = {name: seconds / RUNS * 1e3 for name, seconds in spent.items()}
-    cpu = f"{each['processes']:.0f} ms a run over processes, {each['Ray']:.0f} ms on Ray, the start of all included"
-    return [
-        Result(what, there / here, "times", 0.8, detail=f"{turns}; equal tables; load {os.getloadavg()[0]:.1f}"),
-        Result(
-            "processor time of the same, processes against Ray", each["processes"] / each["Ray"], "times", detail=cpu
-        ),
-    ]
+    detail = f"{turns}; equal tables; load {os.getloadavg()[0]:.1f}"
+    return [Result(what, there / here, "times", 0.8, detail=detail)]
 
 
 async def seconds(spec: str, turn: int) -> float:
@@ -127,8 +101,6 @@ def main() -> None:
     if importlib.util.find_spec("ray") is None:
         print("  Ray is not installed: pip install 'populace[ray]'")
         return
-    with contextlib.suppress(OSError):
-        os.setsid()  # A session of its own, so that its processes can be told from others.
     spec = sys.argv[sys.argv.index("--model") + 1] if "--model" in sys.argv else "scripted:ray_cluster:device"
     with RayCluster(NODES, apart=False) as cluster:
         report([*experiments(cluster), *copies(cluster.address, spec)])
