@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import populace as pc
 from populace import Choice, Field, People, RunReader, Scenario, metric, simulate, validity
 from populace.base.errors import ModelFileError
 from populace.experiments.evidence import run_evidence
+from populace.experiments.validation import basis as validation_basis
 from populace.models import adapter_names
 from populace.runs.caveats import basis_caveats, caveats, run_basis
 from support.commands import populace
@@ -121,6 +123,10 @@ def test_every_summary_card_and_report_says_that_it_was_put_in_by_assumption(tin
     assert text in " ".join((shown.stdout + shown.stderr).split())
     row = run_evidence(run, [], witness=False)
     assert sum(text in note for note in row["notes"]) == 1, "runs of an experiment carry it to its card"
+    full = {"arm": 0, "status": "complete"} | row
+    folder = SimpleNamespace(arms=[SimpleNamespace(number=0, name="a", **vars(run.manifest.regime))])
+    results: Any = SimpleNamespace(rows=[full, full], folder=folder, name="e", state="complete", reason="")
+    assert sum(text in each.text for each in basis_caveats(validation_basis._experiment_basis(results))) == 1
     plain = simulate(Lunch(), model=human, seed=1, keep="nothing")
     assert not any(text in each for each in caveats(plain))
     assert "adapter" in {caveat.id for caveat in basis_caveats(run_basis(plain))}
