@@ -22,6 +22,7 @@ lint: $(READY)
 audit: $(READY)
 	POPULACE_AUDIT=1 $(BIN)/python -m pytest -n 0 -m audit
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/causal_designs.py
 	$(BIN)/python benchmarks/card.py
 
 bench: $(READY)

@@ -191,8 +191,8 @@ def bias_table(study: CausalStudy, seed: int = 1) -> str:
         f"| mechanism | {' | '.join(DESIGNS)} |",
         f"|---|{'---|' * len(DESIGNS)}",
     ]
-    for mechanism in MECHANISMS:
-        results = ask_planted(mechanism, study, seed=seed)
+    for place, mechanism in enumerate(MECHANISMS):
+        results = ask_planted(mechanism, study, seed=seed + place)
         cells = []
         for design in DESIGNS:
             slope = results[design].slope
@@ -313,7 +313,8 @@ def main() -> None:
         lines.append(f"| {verdict} | {planted} | {kind} | {options.sets} | {rate * 100:.1f} %{mark} | {bar} |")
         print(lines[-1], flush=True)
     if not options.check:
-        write_section("mechanisms", biases)
+        size = f"{len(study.personas)} people × {len(study.items)} goods × {len(LEVELS)} prices"
+        write_section("mechanisms", f"{biases}\n\nThe true slope is {true_slope(study):.2f}; {size}.")
         write_section("diagnostics", "\n".join(lines))
     raise SystemExit(bool(failing))
 

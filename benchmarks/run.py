@@ -26,6 +26,7 @@ NAMES = (
     "embedded",
     "growth",
     "memory",
+    "people_with_memories",
     "town_world",
     "town",
     "studio_town",

@@ -2,7 +2,9 @@
 
 The clean designs were written before the lint existed, by the author of the lint, and have not been changed since; the
 file was committed first. On its first run the lint raised 2 alarms in 66 clean designs and found all 40 ambiguous ones;
-two words were then added to its list of the parts of a design ("offers", "attributes").
+two words were then added to its list of the parts of a design ("offers", "attributes"). Both sets are thus kinder to
+the lint than the world is: `designs/later.toml` holds 130 designs that were written afterwards, with the results of the
+first run on each round of them.
 """
 
 from __future__ import annotations
@@ -56,6 +58,13 @@ def test_at_least_27_of_30_ambiguous_designs_are_found() -> None:
 def test_at_most_3_of_60_clean_designs_raise_an_alarm() -> None:
     alarms = [design["name"] for design in designs("clean") if findings(design)]
     assert len(designs("clean")) >= 60 and len(alarms) <= 3, alarms
+
+
+def test_designs_that_were_written_later_are_told_apart_too() -> None:
+    path = Path(__file__).parent / "designs" / "later.toml"
+    later = tomllib.loads(path.read_text("utf-8"))
+    assert sum(bool(findings(design)) for design in later["clean"]) <= 0.05 * len(later["clean"])
+    assert sum(bool(findings(design)) for design in later["ambiguous"]) >= 0.9 * len(later["ambiguous"])
 
 
 def test_a_finding_holds_wording_that_settles_it() -> None:

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -140,14 +141,14 @@ def test_a_second_process_cannot_write_the_same_run(shirts_run: Run) -> None:
 
 
 def test_a_full_disk_stops_the_run_and_loses_no_committed_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = pl.DataFrame.write_parquet
+    write = segments._write_tables
 
-    def full(self: pl.DataFrame, path: Path, **options: object) -> None:
-        if "00003" in str(path):
+    def full(tables: Mapping[str, pl.DataFrame]) -> None:
+        if any("00003" in path for path in tables):
             raise OSError(28, "No space left on device")
-        write(self, path, **options)  # type: ignore[arg-type]
+        write(tables)
 
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    monkeypatch.setattr(segments, "_write_tables", full)
     with pytest.raises(StorageError, match=r"the disk is full.*resume"):
         simulate(Shirts(), model=Counting(), seed=1)
     monkeypatch.undo()

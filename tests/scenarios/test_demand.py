@@ -22,7 +22,7 @@ from populace.scenarios.demand.products import PRICE_POINTS, elasticity_of, read
 from populace.scenarios.demand.study import shipped_shoppers
 from support.commands import populace
 
-SMALL = demand_study(read_products().head(2), shipped_shoppers(4))
+SMALL = demand_study(read_products().head(4), shipped_shoppers(6))
 RISING = Scripted(lambda request: {"yes": 0.9 if "$9.00" in request.messages[-1][1] else 0.1, "no": 0.1})
 
 
@@ -141,7 +141,7 @@ def test_the_command_asks_reports_and_reports_again_from_its_runs(tmp_path: Path
     human_table().write_csv(human)
     shared = ["--human", str(human), "--design", "blind", "--workspace", str(tmp_path / "ws"), "--json"]
     asked = populace(
-        "demand", "--product", "orange juice", "--product", "apple juice", "--shoppers", "4", "--no-diagnostics",
+        "demand", "--shoppers", "6", "--no-diagnostics", *[f"--product={item['product']}" for item in SMALL.items],
         "--model", "scripted:cast", "--to", str(tmp_path / "a"), *shared,
     )  # fmt: skip
     again = populace("demand", "--runs", str(tmp_path / "ws"), "--to", str(tmp_path / "b"), *shared)
@@ -155,3 +155,14 @@ def test_the_command_refuses_other_levels_before_it_asks(tmp_path: Path) -> None
     human.write_text("item,level,buy\norange juice,4.5,1\norange juice,4.7,0\n")
     result = populace("demand", "--product", "orange juice", "--human", str(human), "--model", "scripted:cast")
     assert result.returncode == 2 and "level 4.7 of 'orange juice'" in result.stderr
+
+
+def test_the_report_of_a_run_says_whether_demand_falls() -> None:
+    run = simulate(Demand(products=3, shoppers=6), model="scripted:cast", keep="nothing")
+    [table] = Demand.report(run)
+    assert table.table["value"][0] == "demand falls with the price"
+    flat = simulate(Demand(products=3, shoppers=6), model="scripted:uniform", keep="nothing")
+    assert Demand.report(flat)[0].table["value"][0] == "uninformative: does not respond"
+    assert (
+        Demand.report(simulate(Demand(products=1, shoppers=1, drift=True), model="scripted:cast", keep="nothing")) == []
+    )

@@ -25,15 +25,17 @@ import pytest
 from fastapi import FastAPI
 from nicegui import Client, app
 
-from populace import simulate
+from populace import Survey, simulate
 from populace.community.study import Study
 from populace.experiments import Experiment
 from populace.experiments.folder import experiment_names
+from populace.runs.fidelity_figures import keep_figures
 from populace.scenarios.forum import Forum
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
 from populace.studio.app import install
 from populace.studio.jobs import CommandError
+from populace.studio.pages.fidelity.data import report_names
 from populace.studio.shell.guard import Guard
 from support.audit import IN_FULL, size
 from support.studies import studied
@@ -84,6 +86,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     town = Party(residents=8, days=1)
     simulate(town, decider="rule", seed=3, workspace=folder)
     simulate(Forum(expand=False), model="scripted:uniform", seed=1, workspace=folder)
+    question = {"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"]}
+    Survey.read({"items": [question]}).ask({"sex": ["f", "m"]}, model="scripted:uniform", workspace=folder)
+    keep_figures(folder, {"name": "gss", "model": "m", "arms": {"both": {"accuracy": {"value": 0.5}}}})
     results = Experiment(
         name="shirts", question="?", scenario="norms", factors={"personas": ["none", "graded"]}, replicates=2,
         parameters={"workers": 2, "days": 1}, model="scripted:uniform", outcomes=["share_blue"],
@@ -217,7 +222,14 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
             whole.mount("/", app)
             server = Guard(whole)
             experiments, runs = experiment_names(visitor.studio.workspace), visitor.studio.library.names()
-            requests = Requests({"experiment": experiments, "discern": ["balcony"], "run": runs})
+            surveys, reports = [name for name in runs if name.startswith("survey")], list(report_names(workspace))
+            requests = Requests(
+                {
+                    "experiment": experiments, "discern": ["balcony"], "survey": surveys, "fidelity": reports,
+                    "scenarios": ["norms"],
+                    "run": [name for name in runs if name not in surveys],
+                }
+            )  # fmt: skip
             own = {str(getattr(route, "path", "")): _query_names(route) for route in (*whole.routes, *app.routes)}
             api = sorted(path for path in own if path.startswith("/api/"))
             pages = sorted(path for path in own if path == "/" or path.startswith(PAGES))

@@ -35,7 +35,7 @@ from populace.causal.wording import (
 CausalReading = Literal["interventional", "observational"]
 LintKind = Literal["ambiguous", "other reading", "one prompt", "bundled"]
 
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_NUMBER = re.compile(r"\d[\d,]*(?:[.:]\d+)?")
 _ITEMS_READ = 5
 _YOU = re.compile(r"\b(?:you|your)\b", re.IGNORECASE)
 

@@ -23,6 +23,7 @@ _STOP = frozenset(
     "week weeks day days month months year years today tomorrow people person percent dollars euros cents now "
     "because when where while said say says".split()
 )
+_ALTERNATIVES = re.compile(r"\b\w+ or (?:a |an |the |in )?\w+")
 _ENDINGS = ("ing", "ies", "es", "ed", "s", "y")
 
 
@@ -60,7 +61,7 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     if not places:
         places = list(range(len(sentences)))
     linked = [s for place, s in enumerate(sentences) if _linked(place, sentences, places, treatment, levels)]
-    chance = _first("chance", linked)
+    chance = _first("chance", linked) or _first("assignment", [s for s in sentences if not _names_others(s, levels)])
     held = _first("constant", sentences) or _first("decree", sentences)
     imposed = _first("decree", linked) or (held if _first("imposed", linked) else "")
     return SourceReading(chance or imposed, _first("observation", [text]))
@@ -120,6 +121,11 @@ def _linked(place: int, sentences: Sequence[str], places: Sequence[int], treatme
         if (stated - place == 1 and leads) or words & _stems(sentences[stated]):
             return True
     return False
+
+
+def _names_others(sentence: str, levels: Sequence[str]) -> bool:
+    """Whether a sentence lists alternatives that are not the levels: then something else was assigned."""
+    return _ALTERNATIVES.search(sentence) is not None and not any(_written(sentence, level) for level in levels)
 
 
 def _stems(text: str) -> set[str]:

@@ -101,7 +101,8 @@ class Responses:
         }
         stated = [each for each in stated_covariates(study) if each.numeric and each.name in people]
         covariates = {
-            each.name: people[each.name].cast(pl.Float64).to_numpy().reshape(shape[:2]) / scales[each.name]
+            # Multiplied and divided again, equal values would differ in their last digit.
+            each.name: (people[each.name].cast(pl.Float64).to_numpy().reshape(shape[:2]) / scales[each.name]).round(9)
             for each in stated
         }
         elicited = {

@@ -9,7 +9,7 @@ from populace.base.errors import PopulaceError
 from populace.causal import DESIGNS, CausalDesign, CausalStudy, ask_causal_study, lint_study
 from populace.causal.diagnostics import drift_table
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
-from populace.cli.output import as_json, err, out, report_json, table, warn
+from populace.cli.output import err, out, report_json, table
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.experiments.reports.causal_report import write_causal_report
 from populace.journal import RunSettings
@@ -34,8 +34,8 @@ def causal_command(
         for note in notes or ["The prompts of these designs leave nothing open that the lint knows of."]:
             out.print_line(note)
         return
-    if not as_json():
-        warn(*notes)
+    for note in notes:
+        err.print_line(note)
     fetch_missing_models(options["model"] if options["decider"] == "model" else "")
     try:
         results = ask_causal_study(

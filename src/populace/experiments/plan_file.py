@@ -12,8 +12,8 @@ def shipped_experiments() -> dict[str, Path]:
     """The files of the experiments that ship with scenarios, by name.
 
     Example:
-        >>> list(shipped_experiments())
-        ['epidemic-thousand', 'norms-sensitivity', 'norms-starts', 'party-attendance', 'shop-shipping']
+        >>> [name for name in shipped_experiments() if name.startswith("norms")]
+        ['norms-fluctuation', 'norms-sensitivity', 'norms-starts']
     """
     folder = Path(str(resources.files("populace.scenarios")))
     return {file.stem: file for file in sorted(folder.glob("*/experiments/*.yaml"), key=lambda file: file.stem)}

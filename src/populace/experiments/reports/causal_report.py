@@ -139,7 +139,7 @@ def _ends(*names: str) -> list[pl.Expr]:
 
 def _drift_line(drift: Drift, results: CausalResults) -> pl.DataFrame:
     """The mean of a covariate at each level, as its distance from the mean of all levels in standard deviations."""
-    values, sd = np.array([each.value for each in drift.means]), drift.sd or math.nan
+    values, sd = np.array([each.value for each in drift.means]), drift.sd or 1.0
     centre = float(values.mean())
     columns = {
         "step": list(results.study.treatment.numbers),

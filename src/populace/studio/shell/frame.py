@@ -24,6 +24,7 @@ _SECTIONS = {
     "Compare": "/compare",
     "Real or generated?": "/discern",
     "Feedback": "/feedback",
+    "Fidelity": "/fidelity",
 }
 _FILES = (
     '<link rel="stylesheet" href="/studio-static/shell/layout.css">'

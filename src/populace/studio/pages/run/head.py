@@ -195,6 +195,9 @@ class RunHead:
             if table in facts.tables:
                 address = target + run_address(facts.name).rpartition("/")[2]
                 action(name, partial(ui.navigate.to, address), f"open-{name.lower()}")
+        if facts.scenario == "survey":
+            address = "/survey/" + run_address(facts.name).rpartition("/")[2]
+            action("Survey", partial(ui.navigate.to, address), "open-survey")
 
         if self._is_played(facts) and facts.state != "complete":
             address = run_address(self._name, "play")

@@ -1,0 +1,1 @@
+"""Fidelity reports of the workspace."""

@@ -1,0 +1,1 @@
+"""A survey: items, marginals, crosstabs, and the answers of one person."""
