@@ -171,6 +171,10 @@ class HumanDataError(UsageError, code="P122"):
     """A table of human answers that cannot be used; the text names the person and the item."""
 
 
+class TrainingError(UsageError, code="P140"):
+    """Training that cannot be done as it is asked for: the data, the plan or the base does not fit."""
+
+
 class CausalStudyError(UsageError, code="P130"):
     """The declaration of a causal study that cannot be used; the text names the file and the line."""
 

@@ -15,7 +15,7 @@ from populace.evaluation.human_answers import EvaluationItem
 MAX_TASK_BYTES = 64_000_000
 """The largest file of task cards that is read."""
 
-_FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_FIELD = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,12 @@ class DecisionTask:
     def pieces(self) -> list[str]:
         """The question in pieces: text, the name of a field, text, and so on."""
         return _FIELD.split(self.question)
+
+    @property
+    def template(self) -> str:
+        """The question with a plain name for each field: `{field_0}` for the first, and so on."""
+        names = {name: f"{{field_{place}}}" for place, name in enumerate(self.fields)}
+        return "".join(names[piece] if place % 2 else piece for place, piece in enumerate(self.pieces))
 
     def item(self) -> EvaluationItem:
         """The task as an item that agents answer; only where the answer is an option."""

@@ -128,8 +128,7 @@ class HumanDecisions:
         """What was said to each person in a task: the question with what they saw; `none` where a field is missing."""
         card = self._task(task)
         parts = [
-            pl.col("seen").str.json_path_match(f"$.{piece}").fill_null("none") if place % 2 else pl.lit(piece)
-            for place, piece in enumerate(card.pieces)
+            seen_field(pl.col("seen"), piece) if place % 2 else pl.lit(piece) for place, piece in enumerate(card.pieces)
         ]
         rows = self.table.filter(pl.col("task") == task)
         return rows.with_columns(pl.concat_str(parts).alias("prompt"))["prompt"]
@@ -148,7 +147,7 @@ class HumanDecisions:
         rows = self.table.filter(pl.col("task").is_in([card.id for card in cards]))
         rows = rows.sort("order", nulls_last=True, maintain_order=True)
         rows = rows.unique(["person", "task"], keep="first", maintain_order=True)
-        fields = [pl.col("profile").str.json_path_match(f"$.{name}").alias(name) for name in profile]
+        fields = [pl.col("profile").str.json_path_match(f'$["{name}"]').alias(name) for name in profile]
         people = rows.select("person", *fields).group_by("person", maintain_order=True)
         return HumanAnswers.from_table(
             rows.rename({"task": "item"}),
@@ -180,6 +179,13 @@ class HumanDecisions:
         training, development, test = (self._take(table) for table in tables)
         return DecisionSplit(training, development, test, self.table.height - sum(table.height for table in tables))
 
+    def restrict(self, tasks: Iterable[str]) -> HumanDecisions:
+        """The decisions in some of the tasks."""
+        names = set(tasks)
+        for name in sorted(names):
+            self._task(name)
+        return self._take(self.table.filter(pl.col("task").is_in(sorted(names))))
+
     def _units(self, by: Unit) -> pl.Series:
         sessions = [task.id for task in self.tasks.values() if not task.people_are_known]
         units = {
@@ -210,6 +216,11 @@ class HumanDecisions:
         if name not in self.tasks:
             raise UnknownNameError("task", name, self.tasks)
         return self.tasks[name]
+
+
+def seen_field(seen: pl.Expr, name: str) -> pl.Expr:
+    """A field of what people saw, from a column of JSON objects; `none` where it is missing."""
+    return seen.str.json_path_match(f'$["{name}"]').fill_null("none")
 
 
 def _hash_parts(units: pl.Series, salt: str) -> pl.Series:

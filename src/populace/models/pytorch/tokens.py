@@ -45,6 +45,7 @@ class ChatTokenizer:
         vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
         ends = {*_ENDS, *_ALSO_ENDS, names.get("eos_token", "")}
         self.ends = tuple(sorted(vocabulary[name] for name in ends if name in vocabulary))
+        self.end: int = vocabulary.get(names.get("eos_token", ""), self.ends[0] if self.ends else 0)
         count = max(vocabulary.values()) + 1
         self.texts: list[str] = self._tokenizer.decode_batch([[i] for i in range(count)], skip_special_tokens=False)
 

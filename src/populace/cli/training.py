@@ -1,0 +1,56 @@
+"""The command `train`: a model learns from a plan."""
+
+from __future__ import annotations
+
+import click
+
+from populace.base.errors import UsageError
+from populace.cli.options import command, option
+from populace.cli.output import facts, out, report_json, row_table
+
+
+@command("train")
+@click.argument("plan", metavar="PLAN", type=click.Path(exists=True, dir_okay=False))
+@click.option("--to", metavar="FOLDER", help="Where everything is written.  [default: the name of the plan]")
+@option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
+@option("--workers", type=click.IntRange(0, 256), default=0, help="Processes that render examples.")
+@option("--score/--no-score", default=True, help="Score on unseen people, topics and tasks afterwards.")
+@option("--only-score", is_flag=True, help="Score the adapter in the folder, without training.")
+@option("--zero-shot", is_flag=True, help="Score the base instead of an adapter, without training.")
+def train_command(
+    plan: str, to: str | None, device: str, workers: int, score: bool, only_score: bool, zero_shot: bool
+) -> None:
+    from populace.training import Look, PlannedTraining, TrainingPlan, choose_device, load_base
+
+    read = TrainingPlan.read(plan)
+    training = PlannedTraining(read, to or read.name)
+    place = choose_device(device)
+    looks: list[Look] = []
+
+    def watch(look: Look) -> None:
+        looks.append(look)
+        unseen = "" if look.unseen_loss is None else f"  unseen people {look.unseen_loss:.4f}"
+        out.print_line(
+            f"  {look.progress:6.1%}  step {look.step:,}  loss {look.loss:.4f}{unseen}  {look.tokens:,} tokens"
+        )
+
+    if zero_shot:
+        model = load_base(training.base, place)
+    elif only_score:
+        if not (training.folder / "adapter").is_dir():
+            raise UsageError(f"{training.folder} holds no adapter.", f"Train it first: populace train {plan}")
+        model = training.saved_network(place)
+    else:
+        out.print_line(f"  training {read.name} on {place}; interrupt it at any time, and the same command goes on.")
+        model = training.train(place, workers=workers, watch=watch)
+    figures = training.score(model, "zero_shot" if zero_shot else "figures") if score or only_score or zero_shot else {}
+    if not zero_shot and read.settings.rank:
+        path = training.write_adapter(training.looks(), figures)
+        facts([("adapter", str(path)), ("use it", f"populace run norms --model embedded+{path}")])
+    report_json({"folder": str(training.folder), "figures": figures})
+    if figures:
+        names = ("accuracy", "majority", "log_loss", "majority_log_loss", "mass")
+        rows = [
+            (part, f"{each['tasks']:.0f}", *(f"{each[name]:.3f}" for name in names)) for part, each in figures.items()
+        ]
+        row_table(("part", "tasks", "accuracy", "majority", "log-loss", "of shares", "mass"), rows)

@@ -1,0 +1,97 @@
+"""The network that is trained: a base of the llama or qwen2 family in transformers, with or without LoRA."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from populace.base.errors import TrainingError
+from populace.models.pytorch.weights import Shape, read_weights
+
+Matrix = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+"""A matrix of a layer, by its name in transformers."""
+MATRICES: tuple[Matrix, ...] = get_args(Matrix)
+"""The matrices that an adapter can change."""
+
+
+def load_base(path: Path, device: str) -> Any:
+    """The base as a causal language model of transformers, in 32-bit numbers on the processor and bfloat16 on a GPU.
+
+    Args:
+        path: A GGUF file, or a folder in the format of transformers.
+        device: `cpu` or `cuda`.
+    """
+    torch, transformers = training_library("torch"), training_library("transformers")
+    number_type = torch.bfloat16 if device == "cuda" else torch.float32
+    weights = read_weights(path, "cpu", torch.float32)
+    model = build_network(weights.shape, weights.tensors, transformers)
+    missing, unexpected = model.load_state_dict(weights.tensors, strict=False)
+    if unexpected or any(name != "lm_head.weight" for name in missing):
+        raise TrainingError(f"{path} does not fit its own sizes: {[*missing, *unexpected][:3]}.")
+    model.tie_weights()
+    return model.to(device, number_type)
+
+
+def build_network(shape: Shape, tensors: dict[str, Any], transformers: Any) -> Any:
+    """An untrained network of the sizes of given tensors."""
+    embeddings = tensors["model.embed_tokens.weight"]
+    biased = "model.layers.0.self_attn.q_proj.bias" in tensors
+    kind = "Qwen2" if biased else "Llama"
+    width = shape.head_width
+    theta = shape.frequencies[-1] ** (-width / (width - 2)) if width > 2 else 10_000.0
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=embeddings.shape[0],
+        hidden_size=embeddings.shape[1],
+        intermediate_size=tensors["model.layers.0.mlp.gate_proj.weight"].shape[0],
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads,
+        head_dim=width,
+        max_position_embeddings=shape.context,
+        rms_norm_eps=shape.epsilon,
+        rope_parameters={"rope_type": "default", "rope_theta": theta},
+        tie_word_embeddings="lm_head.weight" not in tensors,
+        attention_dropout=0.0,
+        use_cache=False,
+    )
+    model = getattr(transformers, f"{kind}ForCausalLM")(config)
+    import torch
+
+    # The frequencies of the file itself, whatever rounding the configuration went through.
+    model.model.rotary_emb.inv_freq.copy_(torch.tensor(shape.frequencies))
+    return model
+
+
+def add_lora(model: Any, rank: int, seed: int, matrices: Sequence[Matrix] = MATRICES) -> Any:
+    """The model with a LoRA adapter on some matrices of every layer, which alone is trained."""
+    import torch
+
+    peft = training_library("peft")
+    torch.manual_seed(seed)
+    config = peft.LoraConfig(
+        r=rank,
+        lora_alpha=rank,
+        lora_dropout=0.0,
+        use_rslora=True,
+        target_modules=list(matrices),
+        task_type="CAUSAL_LM",
+    )
+    return peft.get_peft_model(model, config, autocast_adapter_dtype=True)
+
+
+def training_library(name: str) -> Any:
+    """A library of the extra `train`, imported when it is needed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise TrainingError(f"training needs {name}.", "Install it with: pip install 'populace[train]'") from error
+
+
+def choose_device(wanted: str) -> str:
+    """Where to compute: a GPU where there is one, unless the processor is asked for."""
+    there = training_library("torch").cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise TrainingError("PyTorch finds no GPU on this machine.", "Leave --device out, or give --device cpu.")
+    return "cuda" if there and wanted != "cpu" else "cpu"

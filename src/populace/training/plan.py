@@ -1,0 +1,131 @@
+"""A training plan: what is learned from what, who and what is held out, and what may be done with the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic
+
+from populace.base.documents import DocumentError, read_yaml
+from populace.base.errors import TrainingError
+from populace.training.supervised import SupervisedSettings
+
+
+class DataPart(pydantic.BaseModel):
+    """Data that is learned from: human decisions, or made-up situations.
+
+    Attributes:
+        decisions: A folder with human decisions, as `HumanDecisions.read` takes it.
+        situations: In place of it, how many parts of made-up situations.
+        families: Only tasks of these families.
+        topics: Only tasks with one of these topics.
+        except_topics: No tasks with one of these topics.
+        passes: How often it is gone through; the last pass may be in part.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    decisions: Path | None = None
+    situations: int = pydantic.Field(default=0, ge=0, le=100_000)
+    families: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    except_topics: tuple[str, ...] = ()
+    passes: float = pydantic.Field(default=1.0, gt=0, le=1000)
+
+    @pydantic.model_validator(mode="after")
+    def _one_kind(self) -> DataPart:
+        if (self.decisions is None) == (self.situations == 0):
+            raise ValueError("give either `decisions`, a folder, or `situations`, a number of parts")
+        return self
+
+
+class HeldOut(pydantic.BaseModel):
+    """What is never learned from, besides a tenth of the people for the test and a tenth for looks on the way.
+
+    Attributes:
+        tasks: Whole tasks.
+        topics: Whole topics: every task that has one of them.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    tasks: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+class TrainingPlan(pydantic.BaseModel):
+    """A plan, usually a YAML file.
+
+    Attributes:
+        name: The name of the adapter.
+        base: The model that is trained: `embedded`, a GGUF file, or a folder in the format of transformers.
+        data: What is learned from.
+        licences: The licences under which data may be used here; data under others is refused.
+        held_out: What is never learned from.
+        test: Another folder of human decisions to score on; its people must not be in training.
+        start: A folder with an adapter to begin with.
+        settings: How to train.
+        adapter_licence: The licence of the adapter.
+        note: A sentence for its card.
+
+    Example:
+        >>> plan = TrainingPlan(name="mine", data=[{"situations": 2}], licences=["CC0-1.0"])
+        >>> plan.kind
+        'calibrated'
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    name: str = pydantic.Field(pattern=r"^[a-z][a-z0-9-]{0,40}$")
+    base: str = "embedded"
+    data: tuple[DataPart, ...] = pydantic.Field(min_length=1)
+    licences: tuple[str, ...] = pydantic.Field(min_length=1)
+    held_out: HeldOut = HeldOut()
+    test: Path | None = None
+    start: Path | None = None
+    settings: SupervisedSettings = SupervisedSettings()
+    adapter_licence: str = ""
+    note: str = ""
+
+    @property
+    def kind(self) -> Literal["human", "calibrated"]:
+        """Whether only people's decisions are learned, or assumptions too."""
+        return "calibrated" if any(part.situations for part in self.data) else "human"
+
+    @classmethod
+    def read(cls, path: str | Path) -> TrainingPlan:
+        """A plan from a YAML file; folders in it are relative to the file.
+
+        Raises:
+            TrainingError: If the file cannot be read or a value is wrong; the text names it.
+        """
+        path = Path(path)
+        try:
+            document = read_yaml(path)
+        except (OSError, DocumentError) as error:
+            raise TrainingError(f"{path} could not be read: {error}.") from error
+        if not isinstance(document, dict):
+            raise TrainingError(f"{path} is not a training plan.", "It needs name, data and licences.")
+        try:
+            plan = cls(**document)
+        except (pydantic.ValidationError, TypeError) as error:
+            raise TrainingError(f"{path}: {_first_problem(error)}.") from error
+        return plan.located(path.parent)
+
+    def located(self, folder: Path) -> TrainingPlan:
+        """The plan with its folders taken from another one, where they are relative."""
+
+        def place(path: Path | None) -> Path | None:
+            return None if path is None else folder / path.expanduser()
+
+        data = tuple(part.model_copy(update={"decisions": place(part.decisions)}) for part in self.data)
+        return self.model_copy(update={"data": data, "test": place(self.test), "start": place(self.start)})
+
+
+def _first_problem(error: Exception) -> str:
+    if not isinstance(error, pydantic.ValidationError):
+        return str(error)
+    first: Any = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else str(first["msg"])

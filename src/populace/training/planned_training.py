@@ -1,0 +1,328 @@
+"""Carries a training plan out: data is checked and divided, a network trained, saved, and scored on unseen people."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import TrainingError, UnknownNameError
+from populace.evaluation.human_decisions import HumanDecisions
+from populace.models.artifacts import SMOLLM2, sha256
+from populace.models.peft_folder import from_peft
+from populace.training.base_network import add_lora, load_base, training_library
+from populace.training.decision_examples import DecisionSource
+from populace.training.examples import TrainingExamples
+from populace.training.held_out import gap_closed, score_decisions, task_scores
+from populace.training.plan import DataPart, TrainingPlan
+from populace.training.sequences import ModelVocabulary
+from populace.training.situations import ASSUMPTIONS, SituationSource
+from populace.training.supervised import Look, Source, Trainer
+
+_UNSEEN = 2_000
+"""How many examples of unseen people are looked at on the way."""
+
+
+@dataclass(frozen=True)
+class _Division:
+    """The decisions of a folder: to learn from, to look at, and to score on."""
+
+    everything: HumanDecisions
+    training: HumanDecisions
+    development: HumanDecisions
+    test: HumanDecisions
+
+
+class PlannedTraining:
+    """A plan with its data read, checked and divided.
+
+    Args:
+        plan: What is to be done.
+        folder: Where everything is written: the state, the curve, the adapter, the scores and the manifest.
+
+    Raises:
+        TrainingError: If data is under a licence that the plan does not name, nothing is left to learn from, or
+            somebody to be tested is in training.
+    """
+
+    def __init__(self, plan: TrainingPlan, folder: str | Path) -> None:
+        self.plan, self.folder = plan, Path(folder)
+        self.base = _base_file(plan.base)
+        self.vocabulary = ModelVocabulary(self.base)
+        self._divisions: dict[Path, _Division] = {}
+        for part in plan.data:
+            if part.decisions is not None and part.decisions not in self._divisions:
+                self._divisions[part.decisions] = self._divide(part.decisions)
+        self.tested = self._tested()
+
+    def _divide(self, folder: Path) -> _Division:
+        decisions = HumanDecisions.read(folder)
+        _check_licences(decisions, self.plan.licences)
+        held = self.plan.held_out
+        for name in held.tasks:
+            if name not in decisions.tasks:
+                raise UnknownNameError("held-out task", name, decisions.tasks)
+        split = decisions.split("person")
+        kept = [
+            name
+            for name, task in decisions.tasks.items()
+            if name not in held.tasks and not _has(task.topics, held.topics)
+        ]
+        if not kept:
+            raise TrainingError("every task is held out, so nothing is left to learn from.", "Hold out fewer.")
+        parts = [
+            each.restrict([name for name in kept if name in each.tasks]) for each in (split.training, split.development)
+        ]
+        return _Division(decisions, parts[0], parts[1], split.test)
+
+    def _tested(self) -> HumanDecisions | None:
+        """The decisions of another folder to score on, whose people must be unknown."""
+        if self.plan.test is None:
+            return None
+        tested = HumanDecisions.read(self.plan.test)
+        known = pl.concat([each.training.table["person"] for each in self._divisions.values()])
+        shared = tested.table.filter(pl.col("person").is_in(known.unique().implode()))["person"].unique().sort()
+        if len(shared):
+            raise TrainingError(
+                f"{len(shared)} people to be tested are in training, among them {shared[0]!r}.",
+                "Score on other people: a model that has seen somebody's answers is no test.",
+            )
+        return tested
+
+    def sources(self) -> list[Source]:
+        """Where examples come from, in the order of the plan's data."""
+        return [self._source(part) for part in self.plan.data]
+
+    def _source(self, part: DataPart) -> Source:
+        seed = self.plan.settings.seed
+        if part.decisions is None:
+            return SituationSource(self.vocabulary, parts=part.situations, seed=seed)
+        training = self._divisions[part.decisions].training
+        names = [
+            name
+            for name, task in training.tasks.items()
+            if (not part.families or task.family in part.families)
+            and (not part.topics or _has(task.topics, part.topics))
+            and not _has(task.topics, part.except_topics)
+        ]
+        if not names:
+            raise TrainingError(f"no task of {part.decisions} is left by the families and topics of the plan.")
+        return DecisionSource(training.restrict(names), self.vocabulary, seed=seed)
+
+    def unseen(self) -> TrainingExamples:
+        """Some examples of people who are not in training, asked plainly."""
+        tables = []
+        for division in self._divisions.values():
+            rows = division.development.table
+            rows = rows.sample(min(_UNSEEN, rows.height), seed=self.plan.settings.seed)
+            tasks = {name: division.development.tasks[name] for name in sorted(set(rows["task"].to_list()))}
+            source = DecisionSource(HumanDecisions(tasks, rows), self.vocabulary, size=_UNSEEN * 2, varied=False)
+            tables += [source.plain_examples(part)[0] for part in range(source.parts)]
+        return TrainingExamples.concat(tables)
+
+    def network(self, device: str) -> Any:
+        """The base with a fresh adapter, or with the one that the plan begins with."""
+        model = load_base(self.base, device)
+        settings = self.plan.settings
+        if not settings.rank:
+            return model
+        model = add_lora(model, settings.rank, settings.seed, settings.matrices)
+        if self.plan.start is not None:
+            load_adapter(model, self.plan.start)
+        return model
+
+    def train(self, device: str, *, workers: int = 0, watch: Callable[[Look], None] = lambda look: None) -> Any:
+        """Train, or go on where an interrupted training stopped; returns the network."""
+        model = self.network(device)
+        trainer = Trainer(model, self.vocabulary, self.plan.settings, folder=self.folder, workers=workers)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+        def look_on(look: Look) -> None:
+            _write_curve(self.folder / "curve.csv", trainer.looks)
+            watch(look)
+
+        passes = [part.passes for part in self.plan.data]
+        trainer.train(self.sources(), passes, unseen=self.unseen(), watch=look_on)
+        model.save_pretrained(self.folder / "adapter")
+        if self.plan.settings.rank:
+            self.write_adapter(trainer.looks, {})
+        return model
+
+    def saved_network(self, device: str) -> Any:
+        """The base with the adapter that training wrote to the folder."""
+        model = add_lora(
+            load_base(self.base, device), self.plan.settings.rank, self.plan.settings.seed, self.plan.settings.matrices
+        )
+        load_adapter(model, self.folder / "adapter")
+        return model
+
+    def looks(self) -> list[Look]:
+        """The looks of the training in the folder, from its curve."""
+        path = self.folder / "curve.csv"
+        if not path.is_file():
+            return []
+        return [Look(**row) for row in pl.read_csv(path).iter_rows(named=True)]
+
+    def score(self, model: Any, name: str = "figures") -> dict[str, Any]:
+        """Score on held-out people, topics and tasks; writes the figures and a table of tasks, and returns the figures.
+
+        Args:
+            model: The network.
+            name: The name of the two files.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        figures: dict[str, Any] = {}
+        tables = []
+        for division in self._divisions.values():
+            scored = score_decisions(model, self.vocabulary, division.test)
+            others = _without(division.everything, division.test)
+            table = task_scores(scored, others).with_columns(
+                part=pl.col("task").replace_strict(self._parts(division), return_dtype=pl.String),
+                family=pl.col("task").replace_strict({name: task.family for name, task in others.tasks.items()}),
+            )
+            tables.append(table)
+            figures |= _figures(table, scored, others)
+        if self.tested is not None:
+            scored = score_decisions(model, self.vocabulary, self.tested)
+            table = task_scores(scored, self.tested).with_columns(part=pl.lit("test"), family=pl.lit(""))
+            tables.append(table)
+            figures["test"] = _summary(table)
+        if tables:
+            pl.concat(tables, how="diagonal_relaxed").write_csv(self.folder / f"{name}.csv")
+        (self.folder / f"{name}.json").write_text(json.dumps(figures, indent=1), "utf-8")
+        return figures
+
+    def _parts(self, division: _Division) -> dict[str, str]:
+        held = self.plan.held_out
+        parts = {}
+        for name, task in division.everything.tasks.items():
+            unseen = "unseen task" if name in held.tasks else "unseen topic" if _has(task.topics, held.topics) else ""
+            parts[name] = unseen or ("attitude" if task.family == "attitude" else "trained task")
+        return parts
+
+    def manifest(self, looks: list[Look], figures: dict[str, Any]) -> dict[str, Any]:
+        """What went into the adapter and how it scores: data with digests and licences, splits, settings, curve."""
+        data = [
+            {
+                "name": folder.name,
+                "sha256": _digest(folder),
+                "licence": "; ".join(division.training.licences),
+                "decisions": division.training.table.height,
+                "people": division.training.table["person"].n_unique(),
+                "tasks": sorted(division.training.tasks),
+            }
+            for folder, division in self._divisions.items()
+        ]
+        calibrated = self.plan.kind == "calibrated"
+        if calibrated:
+            data.append({"name": "made-up situations", "sha256": "", "licence": "CC0-1.0"})
+        return {
+            "kind": self.plan.kind,
+            "licence": self.plan.adapter_licence,
+            "note": self.plan.note,
+            "data": data,
+            "assumptions": [vars(each) for each in ASSUMPTIONS] if calibrated else [],
+            "splits": {
+                "people": "crc32(person) modulo 10: 0 test, 1 development, the rest training",
+                "tasks held out": sorted(self.plan.held_out.tasks),
+                "topics held out": sorted(self.plan.held_out.topics),
+            },
+            "settings": self.plan.settings.model_dump(mode="json"),
+            "passes": [part.passes for part in self.plan.data],
+            "figures": figures,
+            "curve": [vars(look) for look in looks],
+        }
+
+    def write_adapter(self, looks: list[Look], figures: dict[str, Any]) -> Path:
+        """Write the adapter in its folder as one GGUF file, with its manifest."""
+        manifest = self.manifest(looks, figures)
+        (self.folder / "manifest.json").write_text(json.dumps(manifest, indent=1), "utf-8")
+        path = self.folder / f"{self.plan.name}.gguf"
+        from_peft(self.folder / "adapter", self.base, path, manifest=manifest, name=self.plan.name)
+        return path
+
+
+def load_adapter(model: Any, folder: Path) -> None:
+    """Enter the weights of a saved adapter into a network that has one of the same form."""
+    peft = training_library("peft")
+    try:
+        weights = training_library("safetensors.torch").load_file(folder / "adapter_model.safetensors")
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{folder} holds no adapter: {error}.", "Name a folder that training wrote.") from error
+    result = peft.set_peft_model_state_dict(model, weights)
+    if result.unexpected_keys:
+        raise TrainingError(f"the adapter in {folder} is of another form: {result.unexpected_keys[0]}.")
+
+
+def _base_file(base: str) -> Path:
+    if base == "embedded":
+        return SMOLLM2.fetch(None)
+    path = Path(base).expanduser()
+    if not path.exists():
+        raise TrainingError(f"there is no model {path}.", "Name a GGUF file or a folder, or `embedded`.")
+    return path
+
+
+def _check_licences(decisions: HumanDecisions, allowed: tuple[str, ...]) -> None:
+    others = {licence: tasks for licence, tasks in decisions.licences.items() if licence not in allowed}
+    if others:
+        licence, tasks = next(iter(others.items()))
+        raise TrainingError(
+            f"{sum(len(each) for each in others.values())} tasks are under a licence that the plan does not name: "
+            f"{licence!r} (such as {tasks[0]}).",
+            "Add the licence under `licences:` if it allows this use, or leave these tasks out of the folder.",
+        )
+
+
+def _has(topics: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    return not set(topics).isdisjoint(wanted)
+
+
+def _without(everything: HumanDecisions, test: HumanDecisions) -> HumanDecisions:
+    """All decisions but those of the test people."""
+    rest = everything.table.join(test.table.select("task", "person").unique(), on=["task", "person"], how="anti")
+    return HumanDecisions(everything.tasks, rest)
+
+
+def _figures(table: pl.DataFrame, scored: pl.DataFrame, others: HumanDecisions) -> dict[str, Any]:
+    figures = {}
+    for (part,), tasks in table.group_by("part", maintain_order=True):
+        mine = scored.filter(pl.col("task").is_in(tasks["task"].implode()))
+        figures[str(part)] = _summary(tasks) | {"gap": dict(gap_closed(mine, others))}
+    return figures
+
+
+def _summary(tasks: pl.DataFrame) -> dict[str, float]:
+    """Means over tasks, and in how many tasks the log-loss is below that of the shares and of chance."""
+    sizes = tasks["decisions"].to_numpy().astype(float)
+    names = ("accuracy", "majority", "log_loss", "majority_log_loss", "uniform_log_loss", "brier", "mass")
+    columns = {name: tasks[name].to_numpy() for name in names}
+    return {name: float(values.mean()) for name, values in columns.items()} | {
+        "tasks": float(tasks.height),
+        "decisions": float(sizes.sum()),
+        "below_majority_log_loss": float((columns["log_loss"] < columns["majority_log_loss"]).mean()),
+        "pooled_accuracy": float(np.average(columns["accuracy"], weights=sizes)),
+        "pooled_majority": float(np.average(columns["majority"], weights=sizes)),
+    }
+
+
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in ("tasks.jsonl", "decisions.parquet", "decisions.csv"):
+        if (folder / name).is_file():
+            digest.update(bytes.fromhex(sha256(folder / name)))
+    return digest.hexdigest()
+
+
+def _write_curve(path: Path, looks: list[Look]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(Look.__dataclass_fields__)
+        writer.writerows([*vars(look).values()] for look in looks)
