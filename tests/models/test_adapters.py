@@ -48,9 +48,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def question(number: int) -> Request:
+    text = f"Hello number {number}. {number % 21} of 20 wear blue. Options: blue, green."
+    return Request((("user", text),), lead="Answer:", top=200)
+
+
 def ask(spec: str | EmbeddedModel, count: int = 3) -> list[dict[str, float]]:
     """The distributions over the first token for a few prompts."""
-    requests = [Request((("user", f"Hello number {n}."),), lead="I", top=200) for n in range(count)]
+    requests = [question(number) for number in range(count)]
     model = open_model(spec) if isinstance(spec, str) else spec
 
     async def go() -> dict[int, Any]:
@@ -68,6 +73,15 @@ def distance(one: list[dict[str, float]], other: list[dict[str, float]]) -> floa
     """The largest total variation between the distributions for the same prompt."""
     pairs = zip(one, other, strict=True)
     return max(sum(abs(a.get(key, 0) - b.get(key, 0)) for key in {*a, *b}) / 2 for a, b in pairs)
+
+
+def options(distributions: list[dict[str, float]]) -> list[dict[str, float]]:
+    """The distributions over the options of the question, as a run uses them."""
+    found = []
+    for each in distributions:
+        words = {word: sum(p for token, p in each.items() if token.strip() == word) for word in ("blue", "green")}
+        found.append({word: p / sum(words.values()) for word, p in words.items()})
+    return found
 
 
 def own_lora(base: Path | None, adapter: Path) -> EmbeddedModel:
@@ -181,7 +195,9 @@ def test_the_pinned_model_with_an_adapter_is_exact_and_that_of_llama_cpp(tmp_pat
         assert together[-1:] == ask_last(f"embedded+{adapter}?context=1024&threads=1", count), "alone as after others"
         assert distance(together, ask(own_lora(None, adapter), count)) < 0.02
         pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'populace[gpu]'")
-        assert distance(together, ask(f"transformers:{base}+{adapter}", count)) < 0.02
+        on_torch = ask(f"transformers:{base}+{adapter}", count)
+        assert distance(options(together), options(on_torch)) < 0.02
+        assert distance(together, on_torch) < 0.06, "over all tokens llama.cpp in 16 bits differs from 32 bits anyway"
     finally:
         merged.unlink(missing_ok=True)
 
@@ -189,7 +205,7 @@ def test_the_pinned_model_with_an_adapter_is_exact_and_that_of_llama_cpp(tmp_pat
 def ask_last(spec: str, count: int) -> list[dict[str, float]]:
     """The distribution for the last prompt, asked alone."""
     model = open_model(spec)
-    request = Request((("user", f"Hello number {count - 1}."),), lead="I", top=200)
+    request = question(count - 1)
 
     async def go() -> list[dict[str, float]]:
         await model.start()
