@@ -18,7 +18,7 @@ import pytest
 from populace.base.errors import ModelError, ModelFileError, PopulaceError, UnknownNameError
 from populace.models import SMOLLM2, EmbeddedModel, Reply, Request, adapter_names, model_code, model_traits, open_model
 from populace.models.adapter_bases import read_base
-from populace.models.adapter_merging import merged_file, merged_folder
+from populace.models.adapter_merging import merge_adapter, merge_folder
 from populace.models.adapter_names import split_adapter
 from populace.models.adapters import read_adapter, read_card, write_adapter
 from populace.models.gguf_header import read_header
@@ -186,7 +186,7 @@ def test_the_pinned_model_with_an_adapter_is_exact_and_that_of_llama_cpp(tmp_pat
     except ModelFileError as error:
         pytest.skip(f"the embedded model cannot be fetched: {error}")
     adapter = tiny_adapter(tmp_path / "mine.gguf", base, strength=0.03)
-    merged = merged_folder() / f"{SMOLLM2.sha256[:32]}-{read_adapter(adapter).sha256[:32]}-1.gguf"
+    merged = merge_folder() / f"{SMOLLM2.sha256[:32]}-{read_adapter(adapter).sha256[:32]}-1.gguf"
     count = 500
     try:
         model = open_model(f"embedded+{adapter}?context=1024&threads=1")
@@ -218,9 +218,9 @@ def ask_last(spec: str, count: int) -> list[dict[str, float]]:
 
 def test_a_merged_file_holds_the_base_plus_the_change_and_is_written_once(tiny: Path) -> None:
     base, adapter = read_base(tiny / "llama.gguf"), read_adapter(tiny / "llama-adapter.gguf")
-    path = merged_file(base.path, base, adapter)
+    path = merge_adapter(base.path, base, adapter)
     first = path.stat().st_ino
-    assert merged_file(base.path, base, adapter).stat().st_ino == first
+    assert merge_adapter(base.path, base, adapter).stat().st_ino == first
     old, new = read_header(base.path), read_header(path)
     assert old.values == new.values
     raw, merged = np.fromfile(base.path, np.uint8), np.fromfile(path, np.uint8)
@@ -241,10 +241,10 @@ def test_few_merged_files_stay_in_the_cache(tiny: Path, tmp_path: Path, monkeypa
     monkeypatch.setattr("populace.models.adapter_merging._FILES", 2)
     base = read_base(tiny / "llama.gguf")
     paths = [
-        merged_file(base.path, base, read_adapter(tiny_adapter(tmp_path / f"{n}.gguf", base.path, seed=n)))
+        merge_adapter(base.path, base, read_adapter(tiny_adapter(tmp_path / f"{n}.gguf", base.path, seed=n)))
         for n in range(4)
     ]
-    assert sorted(merged_folder().glob("*.gguf")) == sorted(paths[2:])
+    assert sorted(merge_folder().glob("*.gguf")) == sorted(paths[2:])
 
 
 def test_an_adapter_for_another_base_is_refused_and_both_are_named(tiny: Path, tmp_path: Path) -> None:

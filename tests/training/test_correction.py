@@ -65,8 +65,8 @@ def plan(place: Path, **changes: object) -> CorrectionPlan:
     settings = {
         "name": "soup",
         "base": str(place / "base"),
-        "simulated": {"scenario": scenario},
-        "held_out": {"scenario": scenario, "parameters": {"text": "Drink?"}},
+        "scenario": {"name": scenario},
+        "held_out": {"name": scenario, "parameters": {"text": "Drink?"}},
         "score": {"prefer": {"soup": 1.0, "bread": 0.0}},
         "rounds": 3,
         "decisions": 24,
@@ -184,7 +184,7 @@ def test_people_are_waited_for(place: Path, tmp_path: Path) -> None:
     ]
     (feedback / "ann.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
     results = Correction(mine, tmp_path / "c").run()
-    assert results[0].scored == 4
+    assert results[0].score_count == 4
     assert results[0].lessons > 0
 
 
@@ -252,13 +252,13 @@ def test_the_command_writes_a_report(place: Path, tmp_path: Path) -> None:
 
 
 def test_files_that_a_plan_names_are_relative_to_it(place: Path, tmp_path: Path) -> None:
-    changes = {"base": "b", "simulated": {"scenario": "meals.py:Meals"}, "score": {"function": "own.py:long"}}
+    changes = {"base": "b", "scenario": {"name": "meals.py:Meals"}, "score": {"function": "own.py:long"}}
     (tmp_path / "plan.yaml").write_text(json.dumps(plan(place).model_dump(mode="json") | changes))
     read = CorrectionPlan.read(tmp_path / "plan.yaml")
     assert read.base == str(tmp_path / "b")
-    assert read.simulated.scenario == f"{tmp_path / 'meals.py'}:Meals"
+    assert read.scenario.name == f"{tmp_path / 'meals.py'}:Meals"
     assert read.score.function == f"{tmp_path / 'own.py'}:long"
-    assert read.held_out.scenario == f"{place / 'meals.py'}:Meals", "an absolute one stays"
+    assert read.held_out.name == f"{place / 'meals.py'}:Meals", "an absolute one stays"
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_files_that_a_plan_names_are_relative_to_it(place: Path, tmp_path: Path)
         ({"score": {"prefer": {"soup": 1}, "people": True}}, "give one of"),
         ({"seeds": [1, 1]}, "stands there twice"),
         ({"rounds": 0}, "rounds"),
-        ({"held_out": {"scenario": "x"}, "simulated": {"scenario": "x"}}, "is the one that is learned from"),
+        ({"held_out": {"name": "x"}, "scenario": {"name": "x"}}, "is the one that is learned from"),
         ({"method": "reinforcement", "score": {"people": True}}, "cannot reward every reply"),
         ({"score": {"judge": "gpt-4"}}, "there is no model named"),
         ({"unknown": 1}, "unknown"),

@@ -25,7 +25,7 @@ def correct_command(plan: str, to: str | None, device: str) -> None:
     def watch(result: RoundResult) -> None:
         out.print_line(
             f"  seed {result.seed}  {result.arm:<8}  round {result.round}  score {result.score:.3f} "
-            f"({result.scored} decisions)  distance elsewhere {result.drift:.3f}"
+            f"({result.score_count} decisions)  distance elsewhere {result.drift:.3f}"
         )
 
     results = correction.run(watch)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from populace.base.errors import ModelFileError
 from populace.models.adapter_card import AdapterCard
-from populace.models.adapter_names import adapter_folder, find_adapter, is_shipped, known_adapters
+from populace.models.adapter_names import adapter_folder, adapter_paths, find_adapter, is_shipped
 from populace.models.adapters import read_card
 from populace.models.artifacts import SMOLLM2
 from populace.models.peft_folder import read_peft_card
@@ -45,7 +45,7 @@ def list_adapters(workspace: Path) -> list[AdapterEntry]:
     Args:
         workspace: The folder of the workspace.
     """
-    known = known_adapters()
+    known = adapter_paths()
     entries = [_entry(name, path, _place(path)) for name, path in sorted(known.items())]
     folder = workspace / WORKSPACE_FOLDER
     files = sorted(folder.rglob("*.gguf")) if folder.is_dir() else []

@@ -29,7 +29,7 @@ _FILES, _UNUSED_SECONDS = 6, 3600
 """How many merged files stay in the cache at least, and how long one that was used stays in any case."""
 
 
-def merged_file(source: Path, base: AdapterBase, adapter: Adapter) -> Path:
+def merge_adapter(source: Path, base: AdapterBase, adapter: Adapter) -> Path:
     """The base with an adapter merged into it, as a file in the cache; it is written if it is not there yet.
 
     Args:
@@ -38,7 +38,7 @@ def merged_file(source: Path, base: AdapterBase, adapter: Adapter) -> Path:
         adapter: The adapter, likewise.
     """
     base.check(adapter)
-    target = merged_folder() / f"{base.sha256[:32]}-{adapter.sha256[:32]}-{_VERSION}.gguf"
+    target = merge_folder() / f"{base.sha256[:32]}-{adapter.sha256[:32]}-{_VERSION}.gguf"
     try:
         if target.is_file():
             os.utime(target)
@@ -57,7 +57,7 @@ def merged_file(source: Path, base: AdapterBase, adapter: Adapter) -> Path:
     return target
 
 
-def merged_folder() -> Path:
+def merge_folder() -> Path:
     """The folder of merged files; what is in it can be removed at any time and is written again when needed."""
     return cache_folder() / "models" / "merged"
 

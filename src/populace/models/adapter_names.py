@@ -51,7 +51,7 @@ def adapter_hub_file(name: str | None) -> HubFile | None:
     return HubFile.parse(name.removeprefix(_HUB)) if name and name.startswith(_HUB) else None
 
 
-def load_adapter(name: str, base: AdapterBase, progress: Progress | None = None) -> Adapter:
+def open_adapter(name: str, base: AdapterBase, progress: Progress | None = None) -> Adapter:
     """Find, read and check the adapter of this name.
 
     Args:
@@ -72,7 +72,7 @@ def find_adapter(name: str) -> Path:
     Args:
         name: The name of one that ships or is in the cache, or a path.
     """
-    known = known_adapters()
+    known = adapter_paths()
     if name in known:
         return known[name]
     path = Path(name).expanduser()
@@ -85,7 +85,7 @@ def find_adapter(name: str) -> Path:
     raise UnknownNameError("adapter", name, known, hint)
 
 
-def known_adapters() -> dict[str, Path]:
+def adapter_paths() -> dict[str, Path]:
     """The adapters that a name alone opens: those that ship, and then those in the cache."""
     return {path.stem: path for folder in (adapter_folder(), _SHIPPED) for path in _files(folder)}
 

@@ -24,8 +24,8 @@ from typing import Any
 from populace.base.control_tokens import neutralise_tokens, token_pattern
 from populace.base.errors import ModelFileError, nearest
 from populace.models.adapter_bases import read_base
-from populace.models.adapter_merging import merged_file
-from populace.models.adapter_names import adapter_hub_file, load_adapter
+from populace.models.adapter_merging import merge_adapter
+from populace.models.adapter_names import adapter_hub_file, open_adapter
 from populace.models.artifacts import SMOLLM2, Progress, sha256
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
@@ -117,14 +117,14 @@ class EmbeddedModel(Model):
         content = f"gguf:{digest[:32]}"
         if self.adapter is not None:
             base = read_base(path, digest)
-            adapter = load_adapter(self.adapter, base, self._progress)
+            adapter = open_adapter(self.adapter, base, self._progress)
             content = f"{content}+lora:{adapter.sha256[:32]}"
             self.notes = (*self.notes, *adapter.card.notes(self.spec))
         self.fingerprint = f"{content}/{engine}/{weights}/{sampling}"
         if self._uses_cache:
             path = dequantise(path)
         if self.adapter is not None:
-            path = merged_file(path, base, adapter)
+            path = merge_adapter(path, base, adapter)
         import xllamacpp
 
         params = xllamacpp.CommonParams()

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from populace.base.errors import ModelError, ModelFileError
 from populace.models.adapter_bases import read_base, weights_sha256
-from populace.models.adapter_names import adapter_hub_file, load_adapter
+from populace.models.adapter_names import adapter_hub_file, open_adapter
 from populace.models.artifacts import Progress
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.pytorch.network import Network
@@ -121,7 +121,7 @@ class TransformersModel(Model):
         number_type = torch.bfloat16 if self._device == "cuda" else torch.float32
         content, adapter = weights_sha256(self.path), None
         if self.adapter is not None:
-            adapter = load_adapter(self.adapter, read_base(self.path, content), self._progress)
+            adapter = open_adapter(self.adapter, read_base(self.path, content), self._progress)
             self.notes = (*self.notes, *adapter.card.notes(self.spec))
         tokenizer = ChatTokenizer(self.path)
         with torch.inference_mode():

@@ -40,7 +40,7 @@ class RoundResult:
         arm: `feedback` or `control`.
         round: How often was trained before.
         score: The mean score of the sampled decisions.
-        scored: How many of them were scored.
+        score_count: How many of them were scored.
         drift: The mean total variation distance from the base on the held-out scenario.
         mass: The mean probability there that fell on any option.
         lessons: How many pairs or steps the training after it had; 0 after the last.
@@ -50,7 +50,7 @@ class RoundResult:
     arm: str
     round: int
     score: float
-    scored: int
+    score_count: int
     drift: float
     mass: float
     lessons: int
@@ -72,7 +72,7 @@ class Correction:
             raise TrainingError(f"there is no model {self.base}.", "Name a GGUF file or a folder, or `embedded`.")
         if plan.engine == "embedded" and not self.base.is_file():
             raise TrainingError(f"{self.base} is no GGUF file.", "Write `engine: transformers` for a folder.")
-        for part in (plan.simulated, plan.held_out):
+        for part in (plan.scenario, plan.held_out):
             part.build()  # What is wrong with a parameter is said before anything is computed.
         self.workspace = Workspace(self.folder / "workspace")
         self.vocabulary = ModelVocabulary(self.base)
@@ -123,7 +123,7 @@ class Correction:
             if (seed, arm, number) in done:
                 continue
             run = simulate(
-                self.plan.simulated.build(),
+                self.plan.scenario.build(),
                 model=self._spec(seed, arm, number),
                 seed=_run_seed(seed, number),
                 workspace=self.workspace,
@@ -132,7 +132,7 @@ class Correction:
             decisions = sample_decisions(run, self.plan.decisions, generator)
             if not decisions.height:
                 raise TrainingError(
-                    f"{self.plan.simulated.scenario} asked nothing with options that the model could be scored on.",
+                    f"{self.plan.scenario.name} asked nothing with options that the model could be scored on.",
                     "Correct a scenario in which people choose.",
                 )
             scores = self._score(decisions, "option")
@@ -158,7 +158,7 @@ class Correction:
         )
         decisions = sample_decisions(run, self.plan.decisions, stream(seed, "correction/held-out"))
         if not decisions.height:
-            raise TrainingError(f"{self.plan.held_out.scenario} asked nothing with options.", "Hold out another one.")
+            raise TrainingError(f"{self.plan.held_out.name} asked nothing with options.", "Hold out another one.")
         return decisions
 
     def _spec(self, seed: int, arm: str, number: int) -> str:
@@ -181,7 +181,7 @@ class Correction:
                     f"none of the {decisions.height} decisions of this round is scored yet.",
                     f"Score them: populace studio --workspace {self.workspace.folder}; the same command then goes on.",
                 )
-            raise TrainingError(f"{self.plan.score.described} scored none of {decisions.height} decisions.")
+            raise TrainingError(f"{self.plan.score.description} scored none of {decisions.height} decisions.")
         return scores
 
     def _train(self, model: Any, decisions: pl.DataFrame, scores: Any, seed: int, arm: str, number: int) -> int:
@@ -215,7 +215,7 @@ class Correction:
                 **{name: row[name] for name in ("system", "user", "lead")},
                 "better": row["replies"][row["option" if wins else "other"]],
                 "worse": row["replies"][row["other" if wins else "option"]],
-                "origin": self.plan.score.described,
+                "origin": self.plan.score.description,
             }
             for row, wins, used in zip(decisions.iter_rows(named=True), better, useful, strict=True)
             if used
@@ -245,8 +245,8 @@ class Correction:
         manifest = {
             "kind": "judge",
             "note": f"Round {number} of the correction {self.plan.name}, arm {arm}.",
-            "data": [{"name": f"decisions of simulated people in {self.plan.simulated.scenario}", "licence": ""}],
-            "assumptions": [f"Good is what {self.plan.score.described} scores high."],
+            "data": [{"name": f"decisions of simulated people in {self.plan.scenario.name}", "licence": ""}],
+            "assumptions": [f"Good is what {self.plan.score.description} scores high."],
             "settings": self.plan.model_dump(mode="json"),
         }
         file = place / f"{self.plan.name}.gguf"

@@ -17,22 +17,22 @@ from populace.training.preference import PreferenceSettings
 from populace.training.reinforcement import ReinforcementSettings
 
 
-class Simulated(pydantic.BaseModel):
+class ScenarioPart(pydantic.BaseModel):
     """A scenario with its parameters.
 
     Attributes:
-        scenario: Its name, or `file.py` or `file.py:Class`.
+        name: Its name, or `file.py` or `file.py:Class`.
         parameters: Its parameters.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    scenario: str
+    name: str
     parameters: dict[str, Any] = {}
 
     def build(self) -> Scenario:
         """The scenario itself."""
-        return find_scenario(self.scenario)(**self.parameters)
+        return find_scenario(self.name)(**self.parameters)
 
 
 class CorrectionPlan(pydantic.BaseModel):
@@ -42,7 +42,7 @@ class CorrectionPlan(pydantic.BaseModel):
         name: The name of the adapters.
         base: The model that is corrected: `embedded`, a GGUF file, or a folder in the format of transformers.
         engine: What runs the simulations: `transformers` (PyTorch) or `embedded` (llama.cpp; a GGUF file).
-        simulated: What is simulated, scored and learned from.
+        scenario: What is simulated, scored and learned from.
         held_out: Another scenario, which is never learned from.
         score: Who scores decisions.
         method: `preference` (DPO) or `reinforcement` (GRPO).
@@ -56,7 +56,7 @@ class CorrectionPlan(pydantic.BaseModel):
 
     Example:
         >>> plan = CorrectionPlan(
-        ...     name="blue", simulated={"scenario": "norms"}, held_out={"scenario": "epidemic"},
+        ...     name="blue", scenario={"name": "norms"}, held_out={"name": "epidemic"},
         ...     score={"prefer": {"blue": 1.0, "green": 0.0}},
         ... )
         >>> plan.arms
@@ -68,8 +68,8 @@ class CorrectionPlan(pydantic.BaseModel):
     name: str = pydantic.Field(pattern=r"^[a-z][a-z0-9-]{0,40}$")
     base: str = "embedded"
     engine: Literal["transformers", "embedded"] = "transformers"
-    simulated: Simulated
-    held_out: Simulated
+    scenario: ScenarioPart
+    held_out: ScenarioPart
     score: Scoring
     method: Literal["preference", "reinforcement"] = "preference"
     rounds: int = pydantic.Field(default=3, ge=1, le=100)
@@ -84,7 +84,7 @@ class CorrectionPlan(pydantic.BaseModel):
     def _possible(self) -> CorrectionPlan:
         if len(set(self.seeds)) != len(self.seeds):
             raise ValueError("a seed stands there twice")
-        if self.simulated == self.held_out:
+        if self.scenario == self.held_out:
             raise ValueError("the held-out scenario is the one that is learned from")
         if self.score.people and self.method == "reinforcement":
             raise ValueError("people cannot reward every reply of reinforcement; use the method `preference`")
@@ -98,7 +98,7 @@ class CorrectionPlan(pydantic.BaseModel):
     @property
     def code(self) -> list[trust.Code]:
         """What the plan would import, call or fetch."""
-        scenarios = (self.simulated.scenario, self.held_out.scenario)
+        scenarios = (self.scenario.name, self.held_out.name)
         return [*self.score.code, *(code for each in dict.fromkeys(scenarios) for code in source_code(each))]
 
     @classmethod
@@ -114,9 +114,7 @@ class CorrectionPlan(pydantic.BaseModel):
         except (OSError, DocumentError) as error:
             raise TrainingError(f"{place} could not be read: {error}.") from error
         if not isinstance(document, dict):
-            raise TrainingError(
-                f"{place} is not a plan of correction.", "It needs name, simulated, held_out and score."
-            )
+            raise TrainingError(f"{place} is not a plan of correction.", "It needs name, scenario, held_out and score.")
         try:
             plan = cls(**document)
         except (pydantic.ValidationError, TypeError, PopulaceError) as error:
@@ -136,8 +134,8 @@ class CorrectionPlan(pydantic.BaseModel):
 
         base = self.base if self.base == "embedded" else str(folder / Path(self.base).expanduser())
         parts = {
-            name: part.model_copy(update={"scenario": find(part.scenario)})
-            for name, part in (("simulated", self.simulated), ("held_out", self.held_out))
+            name: part.model_copy(update={"name": find(part.name)})
+            for name, part in (("scenario", self.scenario), ("held_out", self.held_out))
         }
         score = self.score.model_copy(update={"function": find(self.score.function)})
         return self.model_copy(update={"base": base, "score": score, **parts})

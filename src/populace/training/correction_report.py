@@ -40,9 +40,9 @@ def correction_report(plan: CorrectionPlan, results: Sequence[RoundResult]) -> R
     body += [Heading("Every round"), Table(table)]
     facts = [
         ("base", plan.base),
-        ("simulated", plan.simulated.scenario),
-        ("held out", plan.held_out.scenario),
-        ("scored by", plan.score.described),
+        ("simulated", plan.scenario.name),
+        ("held out", plan.held_out.name),
+        ("scored by", plan.score.description),
         ("method", plan.method),
         ("rounds", str(plan.rounds)),
         ("seeds", ", ".join(map(str, plan.seeds))),
@@ -93,6 +93,6 @@ def findings(plan: CorrectionPlan, table: pl.DataFrame) -> list[str]:
     if not texts:
         texts.append("Fewer than two seeds are complete, so there is no interval.")
     texts.append(
-        f"What was learned is what {plan.score.described} rewards; that people act so is not shown by this report."
+        f"What was learned is what {plan.score.description} rewards; that people act so is not shown by this report."
     )
     return texts

@@ -42,7 +42,7 @@ class Scoring(pydantic.BaseModel):
         people: Whether people score in Studio. A round then waits until its decisions are scored there.
 
     Example:
-        >>> Scoring(prefer={"blue": 1.0, "green": 0.0}).described
+        >>> Scoring(prefer={"blue": 1.0, "green": 0.0}).description
         'a rule: blue 1, green 0'
     """
 
@@ -64,7 +64,7 @@ class Scoring(pydantic.BaseModel):
         return self
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """Who scores, in a phrase."""
         if self.prefer:
             return "a rule: " + ", ".join(f"{word} {score:g}" for word, score in self.prefer.items())
@@ -99,10 +99,10 @@ class Scoring(pydantic.BaseModel):
         else:
             scores = pl.Series(list(_function(self.function)(decisions)), dtype=pl.Float64, strict=False)
         if len(scores) != decisions.height:
-            raise TrainingError(f"{self.described} gave {len(scores)} scores for {decisions.height} decisions.")
+            raise TrainingError(f"{self.description} gave {len(scores)} scores for {decisions.height} decisions.")
         numbers = scores.cast(pl.Float64).to_numpy().astype(np.float64)
         if np.isinf(numbers).any():
-            raise TrainingError(f"{self.described} gave a score that is not finite.")
+            raise TrainingError(f"{self.description} gave a score that is not finite.")
         return numbers
 
     def _judged(self, decisions: pl.DataFrame, workspace: Workspace) -> pl.Series:
