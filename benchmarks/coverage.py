@@ -32,6 +32,7 @@ from populace.statistics import (
     sobol_sample,
     tukey,
 )
+from populace.statistics.crossed import crossed_logit, crossed_means
 
 DOCS = Path(__file__).parents[1] / "docs" / "concepts" / "statistics.md"
 BEGIN, END = "<!-- coverage begins -->", "<!-- coverage ends -->"
@@ -365,6 +366,36 @@ def _sobol(sets: int) -> Iterator[Cell]:
         )
 
 
+def crossed(sets: int) -> Iterator[Cell]:
+    """Answers of people to items: means of binary answers and slopes in log-odds, clustered by both."""
+    x = np.array([-1.0, 0.0, 1.0])
+    design, slope = np.column_stack([np.ones(3), x]), np.array([0.0, 1.0])
+    # The truth is that of very many people and items: nodes of a normal distribution, which have its weights.
+    nodes, shares = np.polynomial.hermite_e.hermegauss(60)
+    for people, items in ((20, 5), (40, 12), (100, 20)):
+        for by_person, by_item in ((0.0, 0.0), (1.0, 0.5)):
+            spread = float(np.hypot(by_person, by_item))
+            log_odds = spread * nodes[:, None] - x
+            curve = (shares / shares.sum()) @ (1 / (1 + np.exp(-log_odds)))
+            truth = float(crossed_logit(curve[None, None, :], design).values[1])
+
+            def answers(rng: np.random.Generator, people=people, items=items, p=by_person, i=by_item) -> np.ndarray:
+                effects = p * rng.standard_normal((people, 1, 1)) + i * rng.standard_normal((1, items, 1))
+                return (rng.random((people, items, 3)) < 1 / (1 + np.exp(-(effects - x)))).astype(float)
+
+            def level(rng: np.random.Generator, answers=answers, truth=float(curve[0])) -> Outcome:
+                estimate = crossed_means(answers(rng)).estimate(np.array([1.0, 0.0, 0.0]))
+                return estimate.contains(truth), bool(estimate.warning)
+
+            def line(rng: np.random.Generator, answers=answers, truth=truth) -> Outcome:
+                estimate = crossed_logit(answers(rng), design).estimate(slope)
+                return estimate.contains(truth), bool(estimate.warning)
+
+            data = "binary, people and items differ" if spread else "binary, people and items alike"
+            yield cell("`crossed_means`", data, f"{people} × {items}", level, sets)
+            yield cell("`crossed_logit`, slope", data, f"{people} × {items}", line, sets)
+
+
 def table(cells: list[Cell]) -> str:
     """The cells as a Markdown table."""
     lines = ["| procedure | data | n | data sets | nominal | actual | warned | without a warning |"]
@@ -391,6 +422,7 @@ def all_cells(sets: int) -> Iterator[Cell]:
     yield from tests(sets, SIZES)
     yield from looks(sets)
     yield from studies(sets)
+    yield from crossed(sets)
 
 
 def main() -> None:

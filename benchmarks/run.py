@@ -27,11 +27,13 @@ NAMES = (
     "growth",
     "memory",
     "people_with_memories",
+    "memories_on_ray",
     "town_world",
     "town",
     "studio_town",
     "forum",
     "experiments",
+    "ray_cluster",
     "studio",
 )
 

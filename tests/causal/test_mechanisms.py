@@ -81,6 +81,19 @@ def test_the_range_matters_under_anchoring_alone(results: dict[str, CausalResult
     assert found["none"] == found["inferred confounder"] == found["focalism"] == []
 
 
+def test_the_designs_to_doubt_are_those_that_a_diagnostic_can_see(results: dict[str, CausalResults]) -> None:
+    doubted = {name: [design for design, why in result.doubts.items() if why] for name, result in results.items()}
+    assert doubted == {
+        "none": [],
+        "inferred confounder": ["blind"],
+        "demand effect": [],  # It leaves no trace in the answers of one design; the slopes differ all the same.
+        "focalism": ["covariates"],
+        "anchoring by range": ["unblinded", "within", "aggregate"],
+    }
+    assert any("unblinded differs from that of blind" in text for text in results["demand effect"].findings())
+    assert not any("differs from" in text for text in results["none"].findings())
+
+
 @pytest.mark.audit
 def test_diagnostics_have_power_and_keep_their_size(planted: ModuleType) -> None:
     rates = dict(planted.trial_rates(size(24, 1000)))

@@ -59,3 +59,11 @@ def test_missing_answers_are_left_out() -> None:
     y = np.full((4, 3, 4), np.nan)
     y[:2] = [0.9, 0.6, 0.4, 0.1]
     assert monotonicity(Responses(STUDY, "within", y)).falling_steps == 3
+
+
+def test_an_item_without_an_answer_at_some_level_is_not_counted() -> None:
+    y = np.full((4, 3, 4), np.nan)
+    y[:, :2] = [0.9, 0.6, 0.4, 0.1]
+    y[:, 2, 0] = 0.5
+    found = monotonicity(Responses(STUDY, "within", y))
+    assert (found.falling_items, found.items) == (2, 2)

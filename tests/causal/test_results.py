@@ -142,6 +142,12 @@ def test_a_run_holds_all_that_the_estimates_need(tmp_path: Path) -> None:
     assert set(np.unique(opened.covariates["past_price"])) <= {0.8, 1.0, 1.2}
     assert opened.cost.calls == 18
     run.replay(verify=True)
+    curve = CausalScenario.report(run)[0]
+    assert curve.table["value"].to_list() == pytest.approx([0.9, 0.2, 0.2])
+    flat = simulate(
+        CausalScenario(study=study(), design="blind", drift=False), model="scripted:uniform", keep="nothing"
+    )
+    assert CausalScenario.report(flat)[0].note.startswith("Uninformative: does not respond.")
 
 
 def test_limits_hold_for_all_designs_together() -> None:

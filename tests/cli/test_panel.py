@@ -89,5 +89,23 @@ def test_tasks_are_asked_and_compared(tmp_path: Path) -> None:
     words = ["tasks", str(tmp_path), "--model", "scripted:uniform", "--workspace", str(tmp_path), "--to", str(tmp_path)]
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, done.output
+    bad = CliRunner().invoke(cli, [*words, "--effect", "give"])
+    assert "TASK=CONTROL|TREATMENT" in f"{bad.exception}"
     table = pl.read_csv(tmp_path / "tasks.csv")
     assert table["total_variation"].to_list() == [pytest.approx(0.333)]
+
+
+def test_effects_of_conditions_are_compared(tmp_path: Path) -> None:
+    card = {"id": "go", "family": "experiment", "question": "{text} Go?", "options": ["yes", "no"], "licence": "CC0"}
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(card) + "\n")
+    rows = [
+        {"task": "go", "person": f"p{n}", "answer": "yes" if n % 3 or n % 2 else "no",
+         "seen": json.dumps({"condition": "ab"[n % 2], "text": "xy"[n % 2]})}
+        for n in range(60)
+    ]  # fmt: skip
+    pl.DataFrame(rows).write_csv(tmp_path / "decisions.csv")
+    words = ["tasks", str(tmp_path), "--model", "scripted:cast", "--workspace", str(tmp_path), "--to", str(tmp_path)]
+    done = CliRunner().invoke(cli, [*words, "--effect", "go=a|b"])
+    assert done.exit_code == 0, done.output
+    assert "of the signs agree" in done.output
+    assert pl.read_csv(tmp_path / "effects.csv")["effect"].to_list() == ["b less a"]

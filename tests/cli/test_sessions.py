@@ -77,3 +77,12 @@ def test_a_part_without_sessions_is_named() -> None:
     populace("sessions", "--people", "4", "--shops", "1", "--visits", "1", "--to", "few.csv")
     done = populace("next-action", "few.csv", "--part", "unseen_shops")
     assert done.returncode == 2 and "no session falls into the part unseen_shops" in done.stderr
+
+
+def test_a_run_is_compared_with_a_log() -> None:
+    made()
+    run = json.loads(populace("run", "shop", "--shoppers", "12", "--decider", "rule", "--seed", "1", "--json").stdout)
+    name = next(value for key, value in run["data"].items() if key in ("run", "name"))
+    rows = {row["figure"]: row for row in data("sessions", "made.parquet", "--against", str(name))["against"]}
+    assert rows["length of the first"]["value"] > 2
+    assert "difference of length" in populace("sessions", "made.parquet", "--against", "made.parquet").stdout

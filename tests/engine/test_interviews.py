@@ -60,6 +60,16 @@ def test_a_conversation_goes_on_where_it_was_left_and_a_new_one_begins_afresh(ru
         run.at(2).conversation(2, number=1)
 
 
+def test_a_number_of_no_conversation_is_refused_and_the_next_one_begins_one(run: Run) -> None:
+    with pytest.raises(UsageError, match=r"has no conversation 3.*\n?.*1 begins a new one"):
+        run.at(2).conversation(0, number=3)
+    for number in (1, 2):
+        with run.at(2).conversation(0, model=Listener().model, number=number) as talk:
+            talk.ask("Well?")
+    with pytest.raises(UsageError, match=r"(?s)has no conversation 4.*The last one is 2; 3 begins a new one"):
+        run.at(2).conversation(0, number=4)
+
+
 def test_somebody_who_left_or_has_not_come_yet_is_asked_as_of_another_step(run: Run) -> None:
     with pytest.raises(UsageError, match="1 is not there at step 4 of .*: they left after step 2"):
         run.at(4).conversation(1)

@@ -18,15 +18,19 @@ from populace.evaluation.next_action import (
     NextActionPredictions,
     NextActionReport,
     accuracy_difference,
+    answered_questions,
+    compare_sessions,
     known_preferences,
     majority_predictions,
     page_majority_predictions,
     predict_actions,
     score_next_actions,
+    shuffle_reasoning,
 )
 from populace.evaluation.next_action.asking import shuffled_thoughts
 from populace.evaluation.next_action.scores import category_shares
 from populace.models import Request, Scripted
+from populace.prompting import conversations, scoring_mode
 from populace.scenarios.shop import Shop
 from populace.scenarios.shop.report import run_sessions
 from populace.worlds.web.session_generator import generate_sessions
@@ -91,8 +95,8 @@ def test_outcomes_are_scored_on_the_last_actions_of_sessions() -> None:
     predicted = pl.select(pl.when(last["leaves"]).then(pl.lit("terminate")).otherwise(last["outcome"])).to_series()
     for outcome in ("purchase", "terminate"):
         is_true, is_guess = last["outcome"] == outcome, predicted == outcome
-        precision = (is_true & is_guess).sum() / is_guess.sum()
-        recall = (is_true & is_guess).sum() / is_true.sum()
+        precision = int((is_true & is_guess).sum()) / int(is_guess.sum())
+        recall = int((is_true & is_guess).sum()) / int(is_true.sum())
         expected = 2 * precision * recall / (precision + recall)
         assert scores.outcome_f1[outcome].value == pytest.approx(expected)
 
@@ -249,3 +253,56 @@ def test_fewer_cases_are_those_of_whole_people() -> None:
     sizes = CASES.table["person"].value_counts()
     mine = few.table["person"].value_counts().join(sizes, on="person", suffix="_all")
     assert (mine["count"] == mine["count_all"]).all()
+
+
+def with_reasoning(sessions: WebSessions) -> WebSessions:
+    words = pl.concat_str(pl.lit("thought of "), pl.col("person"), pl.lit(" at "), pl.col("step").cast(pl.String))
+    return WebSessions(sessions.table.with_columns(reasoning=pl.when(pl.col("step") % 3 != 0).then(words)))
+
+
+def test_questions_that_a_log_answers_have_the_words_of_a_run_and_every_action_once() -> None:
+    few = CASES.take(25)
+    pairs = answered_questions(few)
+    kinds = [answers for inquiry, answers in pairs if inquiry.question.text == "What do you do now?"]
+    assert sum(len(answers) for answers in kinds) == len(few)
+    seen: list[str] = []
+    predict_actions(few, oracle(seen), draws=False)
+    asked = {
+        (inquiry.question.text, str(person))
+        for inquiry, _ in pairs
+        for person in inquiry.people["person"].unique().to_list()
+    }
+    assert {text for text, _ in asked} >= {"What do you do now?", "Which element do you click?"}
+    rendered = {
+        user
+        for inquiry, _ in pairs
+        for user in conversations(inquiry, mode=scoring_mode(inquiry.question, oracle()), scored=True).user.to_list()
+    }
+    assert rendered == set(seen)
+
+
+def test_recorded_thoughts_are_asked_for_where_there_are_any_and_shuffled_ones_are_those_of_others() -> None:
+    sessions = with_reasoning(PARTS["unseen_people"])
+    cases = NextActionCases.from_sessions(sessions)
+    pairs = answered_questions(cases, thinking=True)
+    thoughts = [answers for inquiry, answers in pairs if inquiry.purpose == "reasoning"]
+    assert [len(each) for each in thoughts] == [cases.table["reasoning"].count()]
+    mixed = shuffle_reasoning(sessions, seed=1).table
+    assert mixed["reasoning"].count() == sessions.table["reasoning"].count()
+    own = mixed.filter(pl.col("reasoning").is_not_null()).select(
+        pl.col("reasoning").str.contains(pl.concat_str(pl.lit("of "), pl.col("person"), pl.lit(" at ")), literal=True)
+    )
+    assert not own["reasoning"].any()
+
+
+def test_whole_sessions_are_compared_by_length_outcome_and_actions() -> None:
+    same = generate_sessions(120, shops=5, visits=2, seed=9)
+    figures = {row["figure"]: row for row in compare_sessions(same, SESSIONS).iter_rows(named=True)}
+    for figure in ("difference of length", "difference of purchases"):
+        assert figures[figure]["low"] < 0 < figures[figure]["high"]
+    assert figures["distance of actions"]["value"] < figures["distance by chance"]["high"] + 0.05
+    assert figures["length of the second"]["value"] == pytest.approx(SESSIONS.outcomes["length"].mean())
+    short = WebSessions(SESSIONS.table.filter(pl.col("step") <= 2).with_columns(outcome=pl.lit("terminate")))
+    other = {row["figure"]: row for row in compare_sessions(short, SESSIONS).iter_rows(named=True)}
+    assert other["difference of length"]["high"] < -2 and other["purchases of the first"]["value"] == 0
+    assert other["distance of actions"]["low"] > other["distance by chance"]["high"]

@@ -76,3 +76,51 @@ def test_what_was_told_to_one_may_be_told_to_another_in_the_same_words() -> None
     assert LINE.fault('You told Cy Holt: "The mill opens again on Monday at nine."', prompt) == "narration"
     heard = prompt.replace("You told Cy Holt", "Cy Holt told you")
     assert LINE.fault("The mill opens again on Monday at nine.", heard) == "echo"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I saw Cy at the mill this morning, and he looked tired.",
+        "I told Cy about it, and he will help.",
+        "I told Cy that we open at nine.",
+        "I talked with Cy. He is well.",
+        "I was glad that you came.",
+        "You told Cy about the mill, thank you.",
+        "You saw Cy, did you?",
+    ],
+)
+def test_to_speak_of_what_one_saw_or_told_is_speech(line: str) -> None:
+    assert LINE.fault(line, PROMPT) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I saw Dayo Okonjo, who was busy with this: get ready.",
+        "I told Cy about the mill. I said: come at nine.",
+        'I told Cy: "Come at nine."',
+        "You saw Cy at the mill.",
+        "You told Cy about the mill.",
+    ],
+)
+def test_to_report_words_or_a_memory_is_narration(line: str) -> None:
+    assert LINE.fault(line, PROMPT) == "narration"
+
+
+@pytest.mark.parametrize("name", ["Ada van der Berg", "José Ortega y Gasset", "Omar bin Said", "Leonor d'Avila"])
+def test_names_with_small_words_are_names(name: str) -> None:
+    first = name.split()[0]
+    prompt = PROMPT.replace("Ann O'Dell", name).replace("Ann!", f"{first}!")
+    assert LINE.lead(prompt) == f"{name}:"
+    assert LINE.read(f"{name}: It will be late again.", prompt).value == "It will be late again."
+    assert LINE.fault(f"Good evening, {first}!", prompt) == "addresses the speaker"
+    assert LINE.read(f"Bo Chen: Yes.\n{name}: No.", prompt).status == "unparseable"
+
+
+def test_two_people_of_one_first_name_may_call_each_other_by_it() -> None:
+    prompt = PROMPT.replace("Bo Chen", "Ann Chen")
+    assert LINE.fault("Well then, Ann!", prompt) is None
+    assert LINE.fault("Ann is right about that, you know.", prompt) is None
+    assert LINE.fault("Well then, Ann O'Dell!", prompt) == "addresses the speaker"
+    assert LINE.fault("Well then, Ann!", PROMPT) == "addresses the speaker"

@@ -136,6 +136,22 @@ def test_shoppers_come_from_a_human_table_without_what_they_bought(tmp_path: Pat
     assert read_shoppers(path).to_dicts() == [{"persona": "a", "age": 30}, {"persona": "b", "age": 40}]
 
 
+def test_what_is_not_known_of_a_shopper_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,work\n30,\n,nurse\n")
+    assert read_shoppers(path).to_dicts() == [{"age": "30", "work": "not known"}, {"age": "not known", "work": "nurse"}]
+
+
+def test_a_study_whose_levels_are_words_is_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "treatment: {name: label, levels: [organic, plain], statement: 'It is {label}.'}\n"
+        "setting: You see apples.\nquestion: Do you buy?\noptions: [yes, no]\nsuccess: yes\n"
+    )
+    result = populace("demand", "--study", str(path), "--model", "scripted:cast", "--workspace", str(tmp_path))
+    assert result.returncode == 2 and "are words, not numbers" in result.stderr and not (tmp_path / "runs").exists()
+
+
 def test_the_command_asks_reports_and_reports_again_from_its_runs(tmp_path: Path) -> None:
     human = tmp_path / "human.csv"
     human_table().write_csv(human)

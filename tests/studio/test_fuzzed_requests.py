@@ -262,6 +262,17 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
     assert _files(workspace.parent) == before
 
 
-PAGES = ("/new", "/run/", "/compare", "/experiment/", "/town/", "/forum/", "/discern", "/feedback")
+PAGES = (
+    "/new",
+    "/run/",
+    "/compare",
+    "/experiment/",
+    "/town/",
+    "/forum/",
+    "/discern",
+    "/feedback",
+    "/survey/",
+    "/fidelity",
+)
 HEAVY = ("/", "/new", "/api/runs", "/experiment/{name}", "/api/experiments/{name}")
 UNREACHABLE = {"/api/{name}", "/{name}", "/api/openapi.json", "/api/discern/{name}/results"}

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from populace import Run, simulate
-from populace.base.errors import UsageError, WorldError
+from populace.base.errors import UnknownNameError, UsageError, WorldError
 from populace.journal.interventions import RemovePeople, Selection
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
@@ -22,7 +22,16 @@ from populace.scenarios.party.report import diffusion_of
 from populace.studio.pages.town.data import ABSENT, TownRun, town_map, town_of
 from populace.studio.pages.town.frames import frames, positions, walks
 from populace.studio.pages.town.heat import heat
-from populace.studio.pages.town.talk import follows_news, latest_speech, news, resident, speech, transcript
+from populace.studio.pages.town.talk import (
+    all_news,
+    follows_news,
+    latest_speech,
+    news,
+    news_events,
+    resident,
+    speech,
+    transcript,
+)
 from populace.worlds.town import Town
 from support.society import resident as scripted
 
@@ -201,6 +210,18 @@ def test_the_tree_of_the_news_is_that_of_the_scenario(town: TownRun, made_up: To
         sources = found.drop_nulls("from_row").select("row", "from_row").rows()
         assert all(place[source] < place[row] for row, source in sources)
     assert news(made_up)["depth"].max() > 2
+
+
+def test_the_news_of_every_event_has_a_tree(tmp_path: Path) -> None:
+    scenario = Party(embedder="hashing", days=1, news="party-and-election")
+    two = TownRun(simulate(scenario, decider="rule", seed=1, workspace=tmp_path))
+    assert news_events(two) == {"party": "Valentine's Day party", "election": "candidacy for mayor"}
+    hosts = [news(two, event)["name"][0] for event in news_events(two)]
+    assert len(set(hosts)) == 2 and news(two)["name"][0] == hosts[0]
+    both = all_news(two)
+    assert both.filter(pl.col("event") == "election")["name"].to_list() == news(two, "election")["name"].to_list()
+    with pytest.raises(UnknownNameError, match="fair"):
+        news(two, "fair")
 
 
 def test_a_run_without_a_town_says_what_to_do() -> None:

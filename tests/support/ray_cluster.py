@@ -15,9 +15,14 @@ from typing import Any, Self
 
 
 class RayCluster:
-    """A cluster with one processor on each node."""
+    """A cluster with one processor on each node.
 
-    def __init__(self, nodes: int) -> None:
+    Args:
+        nodes: How many nodes, the head among them.
+        apart: Whether it is a session of its own; Linux divides a busy machine among sessions, not among processes.
+    """
+
+    def __init__(self, nodes: int, *, apart: bool = True) -> None:
         environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(nodes)],
@@ -26,7 +31,7 @@ class RayCluster:
             stderr=subprocess.DEVNULL,
             text=True,
             env=environment,
-            start_new_session=True,
+            start_new_session=apart,
         )
         greeting = self._line()
         self.address: str = greeting["address"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+
 import pytest
 
 from populace.base.errors import WorldError
@@ -68,3 +71,16 @@ def test_a_page_that_cannot_be_used_is_refused(html: str, problem: str) -> None:
 def test_broken_markup_is_read_as_far_as_it_goes() -> None:
     assert WebPage.read('<h1>Tea<ul><li><a name="view">View</li></b></ul>&lt;a name="x"&gt;').clickable == ("view",)
     assert simplify_page("<ul><li>Tea<a href=x>View").clickable == ("tea.view",)
+
+
+@pytest.mark.parametrize(
+    "part", ["<!--", "</", "<a ", "<![CDATA[", "<", "<?", "&#", "<a x='", "<script>", "</a ", "<p>x"]
+)
+def test_hostile_markup_of_the_greatest_length_is_read_quickly(part: str) -> None:
+    page = part * (MAX_PAGE_CHARACTERS // len(part))
+    start = time.process_time()
+    for read in (WebPage.read, simplify_page):
+        with contextlib.suppress(WorldError):
+            read(page)
+    # The parser of the standard library takes a minute for some of these.
+    assert time.process_time() - start < 4

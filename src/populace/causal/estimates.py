@@ -14,6 +14,9 @@ from populace.causal.wording import CausalDesign
 from populace.statistics.crossed import crossed_logit, crossed_means
 from populace.statistics.intervals import Estimate, estimates_table, wilson
 
+LEVEL = "level_of_treatment"
+"""The column of levels in the table of a curve."""
+
 Direction = Literal["falls", "rises", "either"]
 Response = Literal["responds", "does not respond", "responds the other way", "no clear direction", "not measured"]
 
@@ -57,7 +60,7 @@ class DesignEstimate:
 
     def table(self) -> pl.DataFrame:
         """The curve, a row for each level."""
-        return estimates_table(list(self.curve), level_of_treatment=list(self.levels))
+        return estimates_table(list(self.curve), **{LEVEL: list(self.levels)})
 
 
 def design_estimate(responses: Responses, *, level: float = 0.95) -> DesignEstimate:

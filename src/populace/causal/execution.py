@@ -22,6 +22,7 @@ from populace.engine.signature import read_settings, refuse_unknown, takes_setti
 from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
 from populace.runs.reader import RunReader
+from populace.runs.settings_text import parameters_of_run
 
 Asker = Callable[[CausalStudy, CausalDesign, str], Responses]
 """Asks a study in a design; the text is the name of the run."""
@@ -103,6 +104,11 @@ def ask_causal_study(
     )
 
 
+def has_all_steps(run: RunReader) -> bool:
+    """Whether a run of a causal study has asked all that it was to ask."""
+    return run.steps[-1] >= CausalScenario(**parameters_of_run(run)).length()
+
+
 def recorded_causal_results(runs: Sequence[RunReader]) -> CausalResults:
     """The results of a study whose designs were run before, without asking anybody.
 
@@ -111,12 +117,14 @@ def recorded_causal_results(runs: Sequence[RunReader]) -> CausalResults:
             unstated covariates where there is one.
 
     Raises:
-        CausalStudyError: If a run is no design of a causal study, or runs are of different studies.
+        CausalStudyError: If a run is no design of a causal study or not finished, or runs are of different studies.
     """
     responses: dict[CausalDesign, Responses] = {}
     elicited: Responses | None = None
     names: dict[str, str] = {}
     for run in runs:
+        if not has_all_steps(run):
+            raise CausalStudyError(f"{run.name} did not reach its end.", f"Run `populace resume {run.name}`.")
         part = Responses.of(run)
         first = next(iter(responses.values()), elicited)
         if first is not None and first.study.digest != part.study.digest:

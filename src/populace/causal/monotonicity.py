@@ -29,7 +29,7 @@ class Monotonicity:
         excess: The mean distance of the curve to the nearest one that never rises.
         falling_items: Items whose own curve falls over the whole range (a straight line through it has a negative
             slope).
-        items: All items.
+        items: All items with a valid answer at each level.
     """
 
     design: CausalDesign
@@ -71,7 +71,8 @@ def monotonicity(responses: Responses) -> Monotonicity:
     present = ~np.isnan(y)
     totals, counts = np.where(present, y, 0.0).sum(axis=0), present.sum(axis=0)
     by_item = np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0)
-    slopes = np.nansum((x - x.mean()) * (by_item - np.nanmean(by_item, axis=1, keepdims=True)), axis=1)
+    by_item = by_item[~np.isnan(by_item).any(axis=1)]
+    slopes = ((x - x.mean()) * by_item).sum(axis=1)
     return Monotonicity(
         responses.design,
         int((np.diff(curve) <= 0).sum()),

@@ -11,7 +11,6 @@ import polars as pl
 
 from populace.base.errors import CausalStudyError
 from populace.causal.participants import item_numbers
-from populace.causal.scenario import RESPONSES
 from populace.causal.study import CausalStudy
 from populace.causal.wording import CausalDesign, stated_covariates
 from populace.questions import VALID
@@ -19,6 +18,9 @@ from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run
 
 Array = npt.NDArray[np.float64]
+
+RESPONSES = "responses"
+"""The table of answers of a run: participant, level, covariate (empty but for drift), y and status."""
 
 
 @dataclass(frozen=True)

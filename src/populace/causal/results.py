@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from populace.causal.diagnostics import Drift, Focalism, RangeEffect
 from populace.causal.estimates import DesignDistance, DesignEstimate, design_distance, design_estimate
 from populace.causal.responses import Responses
 from populace.causal.study import CausalStudy
-from populace.causal.wording import DESIGNS, CausalDesign
+from populace.causal.wording import DESIGNS, CausalDesign, stated_covariates
 from populace.statistics.intervals import Estimate
 
 KINDS: dict[CausalDesign, str] = dict.fromkeys(DESIGNS, "simulation") | {"aggregate": "forecast"}
@@ -76,8 +76,30 @@ class CausalResults:
         """Whether the answers respond to the treatment as expected in at least one design of simulated people."""
         return any(each.informative for name, each in self.estimates.items() if KINDS[name] == "simulation")
 
+    @functools.cached_property
+    def doubts(self) -> dict[CausalDesign, tuple[str, ...]]:
+        """Why the estimate of a design should not be believed, as far as the answers and the diagnostics show.
+
+        A design without a doubt may still be wrong: demand effects leave no trace in the answers of one design.
+        """
+        return {name: tuple(self._doubts(name)) for name in self.estimates}
+
+    def _doubts(self, design: CausalDesign) -> Iterator[str]:
+        if not self.estimates[design].informative:
+            yield self.estimates[design].response
+        stated = {covariate.name for covariate in stated_covariates(self.study)} if design == "covariates" else set()
+        if design in ("blind", "covariates"):
+            for drift in self.drifts:
+                name = drift.covariate.replace("_", " ")
+                if drift.verdict == "drifts" and drift.covariate not in stated:
+                    yield f"confounded by {name}"
+        if design == "covariates":
+            yield from (f"step at {f.covariate.replace('_', ' ')}" for f in self.focalism if f.verdict == "step")
+        if any(each.verdict == "range matters" for each in self.ranges if each.design == design):
+            yield "depends on the range"
+
     def table(self) -> pl.DataFrame:
-        """The designs beside each other: slope, fall, response, invalid answers and cost."""
+        """The designs beside each other: slope, fall, response, doubts, invalid answers and cost."""
         rows = self.estimates.values()
         return pl.DataFrame(
             {
@@ -86,6 +108,7 @@ class CausalResults:
                 "slope_in_log_odds": [estimate_text(each.slope) for each in rows],
                 "lowest_minus_highest": [estimate_text(each.fall) for each in rows],
                 "response": [each.response for each in rows],
+                "doubts": [", ".join(self.doubts[each.design]) or "none found" for each in rows],
                 "answers": [each.slope.n for each in rows],
                 "invalid": [each.invalid for each in rows],
                 "calls": [each.cost.calls for each in rows],
@@ -117,6 +140,13 @@ class CausalResults:
             text = f"{name} ({KINDS[name]}): slope {estimate_text(each.slope)} in log-odds for "
             text += f"{self.study.unit:g} of {self.study.treatment.words}; {each.response}."
             texts.append(text + (f" {plural(each.invalid, 'answer')} invalid." if each.invalid else ""))
+        for apart in self.distances:
+            if not apart.slope.contains(0.0) and not math.isnan(apart.slope.low):
+                difference = estimate_text(apart.slope)
+                texts.append(f"The slope of {apart.first} differs from that of {apart.second} by {difference}.")
+        clear = [name for name, reasons in self.doubts.items() if not reasons]
+        if clear and (self.drifts or self.focalism or self.ranges):
+            texts.append(f"The diagnostics found no reason to doubt: {', '.join(clear)}.")
         texts += [_drift_text(each, self.study) for each in self.drifts]
         texts += [_focalism_text(each) for each in self.focalism]
         texts += [_range_text(each) for each in self.ranges]
@@ -137,6 +167,7 @@ class CausalResults:
                     "slope": _plain(each.slope),
                     "fall": _plain(each.fall),
                     "response": each.response,
+                    "doubts": list(self.doubts[name]),
                     "invalid": each.invalid,
                     "calls": each.cost.calls,
                     "tokens": each.cost.tokens,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from populace.causal.estimates import LEVEL, design_estimate
 from populace.causal.lint import require_distinct_prompts
 from populace.causal.participants import (
     PROFILE_TEXT,
@@ -25,6 +26,7 @@ from populace.causal.participants import (
     situation_lists,
     treatment_values,
 )
+from populace.causal.responses import RESPONSES, Responses
 from populace.causal.study import CausalStudy, Covariate
 from populace.causal.wording import (
     CONDITIONS,
@@ -37,12 +39,11 @@ from populace.causal.wording import (
     drift_wording,
     situation_field,
 )
-from populace.engine.scenario import Field, Scenario, metric
+from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.questions import Answers
-
-RESPONSES = "responses"
-"""The table of answers: participant, level, covariate (empty but for drift), y and status."""
+from populace.runs.reader import RunReader
+from populace.runs.settings_text import parameters_of_run
 
 
 class DesignScenario(Scenario):
@@ -183,6 +184,19 @@ class CausalScenario(DesignScenario):
     def declaration(self) -> CausalStudy:
         """The study as it was given."""
         return self.study
+
+    @classmethod
+    def report(cls, run: RunReader) -> list[ReportTable]:
+        """The curve of the design; *uninformative* comes first where the answers do not respond."""
+        scenario = cls(**parameters_of_run(run))
+        if scenario.drift or run.steps[-1] < scenario.length():
+            return []
+        estimate = design_estimate(Responses.read(scenario.causal_study, scenario.design, run))
+        note = f"Design: {scenario.design}. Slope in log-odds: {estimate.slope}. Intervals are clustered by person and "
+        note += "by item. `populace causal` asks all designs and looks for what biases each."
+        if not estimate.informative:
+            note = f"Uninformative: {estimate.response}. {note}"
+        return [ReportTable("Curve", estimate.table().select(LEVEL, "value", "low", "high", "n", "dropped"), note)]
 
 
 def success_shares(answers: Answers, study: CausalStudy) -> pl.Series:

@@ -159,7 +159,8 @@ def _show_repeated(run: RunReader, result: RepeatedDecision) -> None:
     "--conversation",
     type=click.IntRange(min=1),
     metavar="NUMBER",
-    help="Ask in a conversation, in which the person knows the earlier turns. Without a question, a new one begins.",
+    help="Ask in a conversation, in which the person knows the earlier turns; the next number begins a new one, "
+    "and so does no question.",
 )
 @model_option(None)
 def interview_command(

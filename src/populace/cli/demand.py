@@ -15,6 +15,7 @@ from populace.causal import (
     lint_study,
     recorded_causal_results,
 )
+from populace.causal.execution import has_all_steps
 from populace.causal.study_file import read_study_file
 from populace.cli.options import COUNT, call_options, command, current_workspace, option, settings_options
 from populace.cli.output import as_json, err, out, report_json, table, warn
@@ -67,10 +68,13 @@ def demand_command(
     curve = HumanCurve.read(human, columns=_columns(columns)) if human else None
     wanted = cast("tuple[CausalDesign, ...]", designs or DESIGNS)
     if runs:
-        results = _recorded(runs)
-        _report(DemandReport.of(results, curve, notes=_notes(results.study, tuple(results.responses))), to)
+        results, unfinished = _recorded(runs)
+        notes = [*unfinished, *_notes(results.study, tuple(results.responses))]
+        _report(DemandReport.of(results, curve, notes=notes), to)
         return
     declared = _study(study, products, names, points, people or (human if study == "apple" else None), shoppers)
+    if not declared.treatment.numeric:
+        raise ParameterError("the levels of the study are words, not numbers.", "Ask it with `populace causal`.")
     notes = _notes(declared, wanted)
     if only_check:
         report_json({"title": declared.title, "digest": declared.digest, "findings": notes})
@@ -157,8 +161,10 @@ def _columns(pairs: tuple[str, ...]) -> dict[str, str]:
     return columns
 
 
-def _recorded(folder: str) -> CausalResults:
-    """The results of the causal runs of a workspace."""
+def _recorded(folder: str) -> tuple[CausalResults, list[str]]:
+    """The results of the causal runs of a workspace, and which of them are left out."""
     workspace = Workspace(folder)
     runs = [RunReader(workspace.open(name)) for name in workspace.names()]
-    return recorded_causal_results([run for run in runs if "study" in run.manifest.regime.parameters])
+    runs = [run for run in runs if "study" in run.manifest.regime.parameters]
+    unfinished = [f"{run.name} did not reach its end and is left out." for run in runs if not has_all_steps(run)]
+    return recorded_causal_results([run for run in runs if has_all_steps(run)]), unfinished

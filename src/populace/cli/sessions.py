@@ -11,9 +11,11 @@ from populace.base.formatting import percent, plural
 from populace.cli.options import call_options, call_settings, command, current_workspace, option
 from populace.cli.output import facts, out, report_json, table, warn
 from populace.cli.progress import fetch_missing_models
+from populace.engine.run import Run
 from populace.evaluation.next_action import (
     NextActionCases,
     NextActionReport,
+    compare_sessions,
     known_preferences,
     majority_predictions,
     page_majority_predictions,
@@ -22,6 +24,7 @@ from populace.evaluation.next_action import (
 )
 from populace.evaluation.next_action.asking import Thinking
 from populace.models import MODEL_SUMMARY
+from populace.scenarios.shop.report import run_sessions
 from populace.worlds.web.session_generator import generate_sessions
 from populace.worlds.web.sessions import PARTS, WebSessions
 
@@ -38,6 +41,7 @@ HELD_OUT = ("unseen_people", "unseen_shops", "unseen_both")
 @click.option("--drop-bad", is_flag=True, help="Leave out sessions in which a row is wrong, and count them.")
 @click.option("--reason", metavar="MODEL", help="Let a model write why people did what they did, and check it.")
 @click.option("--judge", metavar="MODEL", help="With --reason: who must find the action from what was written.")
+@click.option("--against", metavar="LOG|RUN", help="Compare with another log, or with a run of the scenario shop.")
 @click.option("--to", metavar="FILE", help="Where the sessions are written: .csv, .jsonl or .parquet.")
 @call_options
 def sessions_command(
@@ -49,6 +53,7 @@ def sessions_command(
     drop_bad: bool,
     reason: str | None,
     judge: str | None,
+    against: str | None,
     to: str | None,
     **options: Any,
 ) -> None:
@@ -70,13 +75,19 @@ def sessions_command(
         sessions = traces.sessions
         document["with_reasoning"] = sessions.table["reasoning"].count()
         document["traces"] = {"consistent": traces.consistent_share, "counts": traces.counts().to_dicts()}
+    comparison = None if against is None else compare_sessions(_other(against), sessions, seed=seed)
+    if comparison is not None:
+        document["against"] = comparison.to_dicts()
     if to:
         document["file"] = str(sessions.write(to))
     report_json(document, _warnings(sessions))
     warn(*_warnings(sessions))
-    facts([(name.replace("_", " "), _words(value)) for name, value in document.items() if name != "traces"])
+    shown = {name: value for name, value in document.items() if name not in ("traces", "against")}
+    facts([(name.replace("_", " "), _words(value)) for name, value in shown.items()])
     if traces is not None:
         table(traces.counts(), f"Reasoning traces: {percent(traces.consistent_share)} consistent")
+    if comparison is not None:
+        table(comparison.select("figure", "value", "low", "high"), f"{against} (the first) beside {log or 'these'}")
 
 
 @command("next-action")
@@ -153,6 +164,13 @@ def next_action_command(
         out.print_line(f"  {first} − {second}: {value}")
     for file in files:
         out.print_line(f"  wrote {file}")
+
+
+def _other(name: str) -> WebSessions:
+    """The sessions of a log, or of a run of the workspace."""
+    if Path(name).is_file():
+        return WebSessions.read(name)
+    return run_sessions(Run(current_workspace().open(name)))
 
 
 def _warnings(sessions: WebSessions) -> list[str]:

@@ -12,19 +12,22 @@ from populace.cli.progress import fetch_missing_models
 from populace.cli.running import resumable_run
 from populace.cli.scenarios import report_estimate
 from populace.engine.run import simulate
-from populace.evaluation import HumanDecisions
+from populace.evaluation import ExperimentEffect, HumanDecisions, effect_agreement, experiment_effect
+from populace.evaluation.effects import effects_table
 from populace.evaluation.human_answers import read_answer_table
 from populace.evaluation.task_comparison import compare_tasks, comparison_table
 from populace.journal import RunSettings
 from populace.surveys.task_agents import task_answers, task_survey
 
 ANSWERS = "answers.parquet"
+"""The file with the distributions of agents."""
 
 
 @command("tasks")
 @click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False))
 @option("--task", "names", multiple=True, metavar="TASK", help="A task; all by default.")
 @option("--family", "families", multiple=True, metavar="FAMILY", help="A family of tasks; all by default.")
+@option("--effect", "contrasts", multiple=True, metavar="TASK=A|B", help="Compare the effect of condition B over A.")
 @option("--answers", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Answers from an earlier call.")
 @option("--only-ask", is_flag=True, help="Ask, write the answers, and compare later with --answers.")
 @option("--to", metavar="FOLDER", default=".", help="Where answers and tables are written.")
@@ -35,6 +38,7 @@ def tasks_command(
     folder: str,
     names: tuple[str, ...],
     families: tuple[str, ...],
+    contrasts: tuple[str, ...],
     answers: str | None,
     only_ask: bool,
     to: str,
@@ -43,6 +47,7 @@ def tasks_command(
 ) -> None:
     if answers and only_ask:
         raise UsageError("--answers and --only-ask exclude each other.")
+    pairs = [_contrast(text) for text in contrasts]
     decisions = HumanDecisions.read(folder, tasks=names or None, families=families or None)
     target = Path(to)
     target.mkdir(parents=True, exist_ok=True)
@@ -66,8 +71,37 @@ def tasks_command(
     if not only_ask:
         files.append(target / "tasks.csv")
         result.write_csv(files[-1])
-    report_json({"tasks": result, "files": [str(file) for file in files]})
+    effects = [] if only_ask else [
+        experiment_effect(decisions, given, task, control=first, treatment=second) for task, first, second in pairs
+    ]  # fmt: skip
+    effect_rows = effects_table(effects)
+    if effects:
+        files.append(target / "effects.csv")
+        effect_rows.write_csv(files[-1])
+    report_json({"tasks": result, "effects": effect_rows, "files": [str(file) for file in files]})
     if not only_ask:
         table(result, "agents against people")
+    if effects:
+        table(effect_rows, "effects, as Cohen's d")
+        out.print_line(_agreement_text(effects))
     for file in files:
         out.print_line(f"  wrote {file}")
+
+
+def _contrast(text: str) -> tuple[str, str, str]:
+    """A task and two of its conditions, from `TASK=A|B`."""
+    task, sign, rest = text.partition("=")
+    first, bar, second = rest.partition("|")
+    if not (sign and bar and task and first and second):
+        raise UsageError(f"--effect takes TASK=CONTROL|TREATMENT, not {text!r}.")
+    return task.strip(), first.strip(), second.strip()
+
+
+def _agreement_text(effects: list[ExperimentEffect]) -> str:
+    agreement = effect_agreement(effects)
+    slope = agreement.slope
+    return (
+        f"  {agreement.signs:.0%} of the signs agree; slope {slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]; "
+        f"agents replicate {agreement.replicated:.0%} of {agreement.with_effect} human effects, "
+        f"a random half of the people {agreement.human_half:.0%}"
+    )

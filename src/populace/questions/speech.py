@@ -8,7 +8,7 @@ from typing import ClassVar
 from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
 from populace.questions.reply_parsing import is_refusal
-from populace.questions.speakers import PromptSpeakers
+from populace.questions.speakers import PARTICLE, PromptSpeakers
 
 _LIKE = 0.8
 """Texts that share this much of their characters, in order, are the same but for details."""
@@ -22,11 +22,14 @@ _OWN_SPEECH = re.compile(r"(?:^|: )You told [^:\n]+: [\"“]")
 _QUOTE = re.compile(r"^[\"“”'‘’«»]+|[\"“”'‘’«»]+$")
 _STAGE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]+\*")
 _NARRATION = re.compile(
+    # Speech that is reported with its words, and memories in the voice of an observer.
     r"^(?:I|You|We) (?:said|told|asked|replied|answered|saw|noticed|talked|spoke|was|were)\b[^?!]*"
-    r"(?:: [\"“]|\bthat\b.*\.$|, who\b)"
-    r"|^(?:I|You) (?:saw|noticed|talked with|told|said to) [A-Z]"
-    r"|^(?:You|I) were [a-z]+ing\b[^?!]*$"
-    r"|\b(?:said|says|replied|replies|asks|asked|told (?:me|you|him|her|them))\b ?[,:]? ?[\"“]",
+    r"(?:: [\"“]|, who (?:was|is|were)\b)"
+    r"|\bI (?:said|replied|answered)\s*: "
+    r"|\b(?:said|says|replied|replies|asks|asked|told (?:me|you|him|her|them))\b ?[,:]? ?[\"“]"
+    # A memory in the second person, as it stands in the prompt; to "you" who hears it, nobody tells what they did.
+    r"|^You (?:saw|noticed|talked with|told|said to|asked) [A-Z](?![^\n]*\byour?\b)[^?!]*$"
+    r"|^(?:You|I) were [a-z]+ing\b[^?!]*$",
 )
 
 
@@ -103,7 +106,7 @@ class Speech(Question):
 
     def fault(self, text: str, prompt: str) -> str | None:
         """Why a line is not speech: `narration`, `echo`, `addresses the speaker`, `speaks for another`, or None."""
-        own = PromptSpeakers.from_prompt(prompt).own
+        own = _own_names(prompt)
         words = self._line(text, prompt)
         if not words:
             return "speaks for another"
@@ -136,6 +139,17 @@ class Speech(Question):
             if other is not None:
                 return ""
         return ""
+
+
+def _own_names(prompt: str) -> tuple[str, ...]:
+    """The names by which the speaker alone is called: a first name that somebody else in the prompt has is not one."""
+    names = PromptSpeakers.from_prompt(prompt).own
+    return tuple(name for name in names if " " in name or not _is_shared(name, names, prompt))
+
+
+def _is_shared(first: str, names: tuple[str, ...], prompt: str) -> bool:
+    whole = re.finditer(rf"\b{re.escape(first)} (?:{PARTICLE} )*[^\W\d_a-z][\w'’-]*", prompt)
+    return any(not any(name.startswith(match.group()) for name in names) for match in whole)
 
 
 def _is_echo(words: str, prompt: str) -> bool:

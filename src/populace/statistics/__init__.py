@@ -3,6 +3,7 @@
 from populace.statistics.agreement import Agreement, agreement
 from populace.statistics.anova import Anova, one_way, tukey
 from populace.statistics.contrasts import contrast, marginal_weights
+from populace.statistics.crossed import CrossedFit, crossed_logit, crossed_means
 from populace.statistics.decomposition import Decomposition, decompose
 from populace.statistics.effects import Effect, adjust, difference, p_text
 from populace.statistics.effects_over import effect_over
@@ -22,6 +23,7 @@ __all__ = [
     "Agreement",
     "Anova",
     "Coefficient",
+    "CrossedFit",
     "Decomposition",
     "Effect",
     "Equivalence",
@@ -37,6 +39,8 @@ __all__ = [
     "agreement",
     "bootstrap",
     "contrast",
+    "crossed_logit",
+    "crossed_means",
     "decompose",
     "difference",
     "dunn",

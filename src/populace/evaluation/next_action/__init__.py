@@ -1,7 +1,9 @@
 """Next actions in web sessions: predicted from what people saw and did, and scored against what they did then."""
 
+from populace.evaluation.next_action.answered_questions import answered_questions, shuffle_reasoning
 from populace.evaluation.next_action.asking import predict_actions
 from populace.evaluation.next_action.cases import NextActionCases
+from populace.evaluation.next_action.comparison import compare_sessions
 from populace.evaluation.next_action.predictions import (
     NextActionPredictions,
     known_preferences,
@@ -19,10 +21,13 @@ __all__ = [
     "NextActionScores",
     "ReasoningTraces",
     "accuracy_difference",
+    "answered_questions",
+    "compare_sessions",
     "known_preferences",
     "majority_predictions",
     "page_majority_predictions",
     "predict_actions",
     "score_next_actions",
+    "shuffle_reasoning",
     "synthesise_reasoning",
 ]

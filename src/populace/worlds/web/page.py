@@ -12,11 +12,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from typing import Literal
 
 from populace.base.errors import WorldError
 from populace.base.foreign import for_html, for_line
+from populace.worlds.web.markup import VOID_TAGS, markup_tokens
 
 MAX_PAGE_CHARACTERS = 200_000
 """The longest page that is read."""
@@ -33,9 +33,6 @@ INTERACTIVE: dict[str, ElementKind] = {
     "textarea": "input",
 }
 """The tags of elements that people can use, and the kind of each."""
-VOID_TAGS = frozenset("area base br col embed hr img input link meta source track wbr".split())
-"""Tags that hold nothing and are never closed."""
-
 _NO_WORD = re.compile(r"[\W_]+")
 _LONGEST_WORD = 60
 
@@ -92,14 +89,12 @@ class WebPage:
         """
         if len(html) > MAX_PAGE_CHARACTERS:
             raise WorldError(f"a page has {len(html):,} characters; at most {MAX_PAGE_CHARACTERS:,} are read.")
-        reader = _Reader()
-        reader.feed(html)
-        reader.close()
-        names = [element.name for element in reader.elements]
+        title, elements = _title_and_elements(html)
+        names = [element.name for element in elements]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise WorldError(f"two elements of a page have the name {twice!r}.", "Names are unique on a page.")
-        return cls(for_line(reader.title), html, tuple(reader.elements))
+        return cls(for_line(title), html, tuple(elements))
 
 
 @dataclass(frozen=True)
@@ -193,31 +188,25 @@ def _html(node: PageNode, above: tuple[str, ...], elements: list[Element]) -> st
     return f"<{node.tag}{attribute}>{body}</{node.tag}>"
 
 
-class _Reader(HTMLParser):
-    """Collects the title and the elements of a page."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[Element] = []
-        self.title = ""
-        self._heading = 0
-        self._depth = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._heading += tag in ("h1", "title") and not self.title
-        if tag not in VOID_TAGS:
-            self._depth += 1
-            if self._depth > MAX_PAGE_DEPTH:
-                raise WorldError(f"the elements of a page are nested more than {MAX_PAGE_DEPTH} deep.")
-        name = dict(attrs).get("name")
-        if tag in INTERACTIVE and name:
-            self.elements.append(Element(for_line(name), INTERACTIVE[tag]))
-
-    def handle_endtag(self, tag: str) -> None:
-        self._depth = max(0, self._depth - 1)
-        if tag in ("h1", "title"):
-            self._heading = 0
-
-    def handle_data(self, data: str) -> None:
-        if self._heading and data.strip():
-            self.title = f"{self.title} {data.strip()}".strip()
+def _title_and_elements(html: str) -> tuple[str, list[Element]]:
+    """The text of the first heading or title of a page, and what people can use on it."""
+    elements: list[Element] = []
+    titles: list[str] = []
+    in_title, depth = False, 0
+    for token in markup_tokens(html):
+        if token.kind == "text":
+            if in_title and token.value.strip():
+                titles.append(token.value.strip())
+            continue
+        if token.value in ("h1", "title"):
+            in_title = token.kind == "start" and not titles
+        if token.kind == "end":
+            depth = max(0, depth - 1)
+            continue
+        depth += token.value not in VOID_TAGS
+        if depth > MAX_PAGE_DEPTH:
+            raise WorldError(f"the elements of a page are nested more than {MAX_PAGE_DEPTH} deep.")
+        name = token.attributes.get("name")
+        if token.value in INTERACTIVE and name:
+            elements.append(Element(for_line(name), INTERACTIVE[token.value]))
+    return " ".join(titles), elements

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 
 from populace.base.errors import WorldError
 from populace.base.foreign import for_html, for_line
-from populace.worlds.web.page import INTERACTIVE, MAX_PAGE_DEPTH, VOID_TAGS, Element, ElementKind, WebPage, element_word
+from populace.worlds.web.markup import VOID_TAGS, markup_tokens
+from populace.worlds.web.page import INTERACTIVE, MAX_PAGE_DEPTH, Element, ElementKind, WebPage, element_word
 
 MAX_RAW_CHARACTERS = 5_000_000
 """The longest page of a browser that is simplified."""
@@ -56,27 +56,36 @@ def simplify_page(html: str) -> WebPage:
     if len(html) > MAX_RAW_CHARACTERS:
         raise WorldError(f"a page has {len(html):,} characters; at most {MAX_RAW_CHARACTERS:,} are simplified.")
     simplifier = _Simplifier()
-    simplifier.feed(html)
-    simplifier.close()
-    simplifier.finish()
+    simplifier.read(html)
     title = simplifier.title or simplifier.heading
     return WebPage(for_line(title), "\n".join(simplifier.lines), tuple(simplifier.elements))
 
 
-class _Simplifier(HTMLParser):
+class _Simplifier:
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self.lines: list[str] = []
         self.elements: list[Element] = []
         self.title = ""
         self.heading = ""
         self._open: list[_Open] = []
-        self._line = ""
+        self._line: list[str] = []
         self._names: set[str] = set()
         self._in_title = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
+    def read(self, html: str) -> None:
+        """Go through a page."""
+        for token in markup_tokens(html):
+            if token.kind == "start":
+                self._start(token.value, token.attributes)
+            elif token.kind == "end":
+                self._end(token.value)
+            else:
+                self._text(token.value)
+        while self._open:
+            self._close(self._open.pop())
+        self._flush()
+
+    def _start(self, tag: str, values: dict[str, str]) -> None:
         if tag == "title":
             self._in_title = True
             return
@@ -87,7 +96,7 @@ class _Simplifier(HTMLParser):
             if kind and not hidden and not self._dropping:
                 self._write(f'<{tag} name="{for_html(self._name(label or tag, kind))}">')
             elif tag == "img" and values.get("alt") and not self._dropping:
-                self.handle_data(values["alt"])
+                self._text(values["alt"])
             return
         if len(self._open) >= MAX_PAGE_DEPTH:
             raise WorldError(f"the elements of a page are nested more than {MAX_PAGE_DEPTH} deep.")
@@ -96,9 +105,9 @@ class _Simplifier(HTMLParser):
         self._open.append(_Open(tag, "" if kind else place, kind, label if kind else "", dropped=dropped))
         if tag in _STRUCTURE and not dropped:
             self._flush()
-            self._line = f"<{tag}>"
+            self._line = [f"<{tag}>"]
 
-    def handle_endtag(self, tag: str) -> None:
+    def _end(self, tag: str) -> None:
         if tag == "title":
             self._in_title = False
         if not any(each.tag == tag for each in self._open):
@@ -109,7 +118,7 @@ class _Simplifier(HTMLParser):
             if closed.tag == tag:
                 return
 
-    def handle_data(self, data: str) -> None:
+    def _text(self, data: str) -> None:
         text = for_line(data)
         if self._in_title:
             self.title = f"{self.title} {text}".strip()
@@ -126,12 +135,6 @@ class _Simplifier(HTMLParser):
             item.word = element_word(text[:_LONGEST_LABEL])
         self._write(for_html(text))
 
-    def finish(self) -> None:
-        """Close what is still open."""
-        while self._open:
-            self._close(self._open.pop())
-        self._flush()
-
     @property
     def _dropping(self) -> bool:
         return bool(self._open) and self._open[-1].dropped
@@ -145,8 +148,8 @@ class _Simplifier(HTMLParser):
             name = self._name(label[:_LONGEST_LABEL], closed.kind)
             self._write(f'<{closed.tag} name="{for_html(name)}">{for_html(text or closed.label)}</{closed.tag}>')
         elif closed.tag in _STRUCTURE:
-            if self._line == f"<{closed.tag}>":
-                self._line = ""
+            if self._line == [f"<{closed.tag}>"]:
+                self._line = []
             else:
                 self._write(f"</{closed.tag}>", space="")
                 self._flush()
@@ -164,15 +167,15 @@ class _Simplifier(HTMLParser):
         return name
 
     def _write(self, text: str, space: str = " ") -> None:
-        glue = space if self._line and not self._line.endswith(">") else ""
-        if self._line.endswith("</a>") or self._line.endswith("</button>"):
-            glue = space
-        self._line += glue + text
+        last = self._line[-1] if self._line else ""
+        apart = bool(last) and (not last.endswith(">") or last.endswith(("</a>", "</button>")))
+        self._line.append(space + text if apart else text)
 
     def _flush(self) -> None:
-        if self._line.strip():
-            self.lines.append(self._line.strip())
-        self._line = ""
+        line = "".join(self._line).strip()
+        if line:
+            self.lines.append(line)
+        self._line = []
 
 
 def _is_hidden(values: dict[str, str]) -> bool:

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from populace.studio.pages.town.data import town_map, town_of
 from populace.studio.pages.town.frames import frames
 from populace.studio.pages.town.heat import heat, heat_data
-from populace.studio.pages.town.talk import follows_news, news, speech
+from populace.studio.pages.town.talk import follows_news, news, news_events, speech
 from populace.studio.studio import Studio
 
 From = Annotated[int | None, Query(alias="from", ge=0, le=10**12, description="The first step.")]
@@ -41,11 +41,12 @@ def get_speech(
     return Response(cut.write_json(), media_type="application/json")
 
 
-def get_news(studio: Studio, name: str) -> dict[str, Any]:
-    """Who knows the news, since when and from whom, branch by branch."""
+def get_news(studio: Studio, name: str, event: str | None = None) -> dict[str, Any]:
+    """Who knows the news of an event, by default the first, since when and from whom, branch by branch."""
     town = town_of(studio.library.run(name))
     has_news = follows_news(town)
-    return {"followed": has_news, "people": len(town.ids), "news": news(town).to_dicts() if has_news else []}
+    found = news(town, event).to_dicts() if has_news else []
+    return {"followed": has_news, "people": len(town.ids), "events": news_events(town), "news": found}
 
 
 def get_heat(studio: Studio, name: str, first: From = None, last: To = None) -> dict[str, Any]:

@@ -15,7 +15,15 @@ from populace.studio.pages.town.elements import SPEEDS, TownMap, TownTree
 from populace.studio.pages.town.frames import positions
 from populace.studio.pages.town.heat import heat, heat_data
 from populace.studio.pages.town.panels import LINES, PersonPanel, PresencePanel, SpeechPanel
-from populace.studio.pages.town.talk import follows_news, latest_speech, news, resident, transcript
+from populace.studio.pages.town.talk import (
+    all_news,
+    follows_news,
+    latest_speech,
+    news,
+    news_events,
+    resident,
+    transcript,
+)
 from populace.studio.shell.addresses import page_address, parse_number, run_address
 from populace.studio.shell.frame import Page, empty_state, frame, notify_errors, page_at, section, test_id
 from populace.studio.shell.loading import load
@@ -126,7 +134,7 @@ class _TownPage:
                 self._save_item("What was said this day", "said", lambda: transcript(self.town, *self._day()))
                 self._save_item("Presence", "presence", lambda: heat(self.town, *self._span()).table())
                 if follows_news(self.town):
-                    self._save_item("Who knows the news", "news", lambda: news(self.town))
+                    self._save_item("Who knows the news", "news", lambda: all_news(self.town))
         keys = "Space plays; on the map: , and . step, arrows move, + and − zoom, 0 shows all, Esc stops following."
         people = count_text(len(self.town.names), "person", "people")
         note(f"{people} in {self.town.town.name}. {keys}")
@@ -144,6 +152,14 @@ class _TownPage:
         self.tree: TownTree | None = None
         with section("Who knows the news, and from whom") as self.news_panel:
             if follows_news(self.town):
+                events = news_events(self.town)
+                self.event = next(iter(events))
+                if len(events) > 1:
+                    shown = {name: display_text(what, 60) for name, what in events.items()}
+                    choice = ui.select(
+                        shown, value=self.event, label="News of", on_change=notify_errors(self._on_event)
+                    )
+                    outline(choice, "town-event").props("options-dense")
                 self.tree = TownTree(time=self.selection.time, people=len(self.town.ids), on_follow=self.follow)
             else:
                 empty_state("This scenario follows no piece of news. A run of party does.")
@@ -205,6 +221,10 @@ class _TownPage:
         self._update_address()
         await self._update_layer()
 
+    async def _on_event(self, event: ValueChangeEventArguments[Any]) -> None:
+        self.event = str(event.value)
+        await self._update_layer()
+
     async def _on_span(self, event: ValueChangeEventArguments[Any]) -> None:
         self.span = str(event.value)
         await self._update_layer()
@@ -212,7 +232,7 @@ class _TownPage:
     async def _update_layer(self) -> None:
         """Compute and show the chosen layer, where that is not done yet."""
         if self.selection.layer == "news" and self.tree is not None:
-            self.tree.show(await load(news, self.town))
+            self.tree.show(await load(news, self.town, self.event))
         if self.selection.layer == "heat":
             span = self._span()
             if span != self._heat_span:

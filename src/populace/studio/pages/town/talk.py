@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from populace.base.errors import UsageError
+from populace.base.errors import UnknownNameError, UsageError
 from populace.people import Id
 from populace.scenarios.party.attendance import read_occasions
 from populace.scenarios.party.party import Party
@@ -102,16 +102,30 @@ def follows_news(town: TownRun) -> bool:
     return issubclass(town.scenario, Party)
 
 
-def news(town: TownRun) -> pl.DataFrame:
-    """Who knows the first piece of news, a row each, branch by branch.
+def news_events(town: TownRun) -> dict[str, str]:
+    """The events whose news is followed: the name of each, and what it is."""
+    if not issubclass(town.scenario, Party):
+        return {}
+    return {occasion.name: occasion.event.what for occasion in read_occasions(town.run, town.scenario)[1]}
+
+
+def news(town: TownRun, event: str | None = None) -> pl.DataFrame:
+    """Who knows the news of an event, a row each, branch by branch.
 
     The columns are row, id, name, time, step, from_row, from, depth and text.
+
+    Args:
+        town: The town.
+        event: The name of the event; by default the first.
     """
     if not issubclass(town.scenario, Party):
         raise UsageError(f"{town.run.name} follows no piece of news.", "A run of party does: populace run party")
     events = town.events()
     names = dict(zip(town.ids, town.names, strict=True))
-    spread = diffusion_of(events, read_occasions(town.run, town.scenario)[1][0], names)
+    occasions = {occasion.name: occasion for occasion in read_occasions(town.run, town.scenario)[1]}
+    if event is not None and event not in occasions:
+        raise UnknownNameError(f"event in {town.run.name}", event, occasions)
+    spread = diffusion_of(events, occasions[event or next(iter(occasions))], names)
     knows, parents = spread.knows, spread.parents()
     texts = events.filter(pl.col("kind") == "said")["data"].str.json_path_match("$.text")
     rows = []
@@ -134,6 +148,11 @@ def news(town: TownRun) -> pl.DataFrame:
     columns = ("row", "id", "name", "time", "step", "from_row", "from", "depth", "text")
     schema = {name: pl.String if name in ("name", "from", "text") else pl.Int64 for name in columns}
     return pl.DataFrame(rows, schema=schema | {"id": pl.Series(town.ids).dtype})
+
+
+def all_news(town: TownRun) -> pl.DataFrame:
+    """Who knows the news of which event: the rows of `news` with the name of the event in front."""
+    return pl.concat([news(town, name).select(pl.lit(name).alias("event"), pl.all()) for name in news_events(town)])
 
 
 def latest_speech(town: TownRun, time: float, most: int) -> pl.DataFrame:
