@@ -158,6 +158,8 @@ def test_bad_input_is_named(base: Path, vocabulary: ModelVocabulary) -> None:
         PreferencePairs.of([{"user": "Say.", "better": "b", "worse": "b"}])
     with pytest.raises(TrainingError, match="no preference pairs"):
         learn_preferences(model, vocabulary, PreferencePairs.of([]), PreferenceSettings())
+    with pytest.raises(ValueError, match="greater than 0"):
+        PreferenceSettings(kl=0.0)
     with pytest.raises(ValueError, match="no whole number of groups"):
         ReinforcementSettings(batch=10, group=4)
     settings = ReinforcementSettings(steps=1, batch=4, group=2)

@@ -76,6 +76,9 @@ class PreferenceSettings(MethodSettings):
         0.1
     """
 
+    kl: float = pydantic.Field(
+        default=0.1, gt=0, le=100, description="As for every method; at 0 there would be nothing to learn from."
+    )
     passes: int = pydantic.Field(default=1, ge=1, le=1000, description="How often all pairs are gone through.")
 
 
