@@ -46,6 +46,7 @@ def test_every_command_reads_the_files_as_they_are(received: Received) -> None:
         for command in commands:
             words = received.words(command, names, received.remove_output())
             assert outcome(words) in ("done", "exit 0", "exit 6", "P200"), words
+            received.restore_workspace(command)
     received.remove_output()
 
 
@@ -65,6 +66,7 @@ def test_no_change_of_a_received_file_runs_code_writes_elsewhere_hangs_or_is_cal
             end = outcome(words)
         finally:
             undo()
+        received.restore_workspace(command)
         received.remove_output()
         ends[end.partition("\n")[0]] += 1
         if end.startswith(("P000", "HANG")):
@@ -93,6 +95,7 @@ def test_every_change_is_given_to_every_command_that_reads_what_was_changed(rece
                 end = outcome(words)
             finally:
                 undo()
+            received.restore_workspace(command)
             received.remove_output()
             elsewhere = received.ran.exists() or received.state() != received.before
             if elsewhere or end.startswith(("P000", "HANG")):

@@ -54,6 +54,7 @@ from populace.questions import Choice as Choice
 from populace.questions import Form as Form
 from populace.questions import Number as Number
 from populace.questions import Rating as Rating
+from populace.questions import Speech as Speech
 from populace.questions import Text as Text
 from populace.questions import Utterance as Utterance
 from populace.runs.compare import compare as compare

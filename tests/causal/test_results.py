@@ -177,6 +177,18 @@ def test_diagnostics_refuse_what_they_cannot_judge() -> None:
         range_effect(*ends)
 
 
+def test_few_people_who_cannot_tell_terms_apart_do_not_stop_a_study() -> None:
+    twice = [DECLARATION["covariates"][0] | {"name": name, "statement": f"It was {{{name}}}."} for name in ("a", "b")]
+    alone = study(covariates=twice, personas=[{"age": 30}], items=DECLARATION["items"][:1])
+    results = ask_causal_study(alone, designs=("covariates",), model=Scripted(shopper), keep="nothing")
+    assert {each.bias for each in results.drifts} == {None}
+    y, past = np.full((3, 1, 3), 0.5), np.array([[0.8], [1.0], [1.2]])
+    y[1:] = np.nan
+    y[1, 0, 0] = 0.5
+    stated = Responses(study(), "covariates", y, covariates={"past_price": past})
+    assert focalism(stated, "past_price").verdict == "not measured"
+
+
 def test_levels_in_words_are_compared_with_the_first() -> None:
     words = {"name": "sign", "levels": {"none": "", "sale": "A sign says: sale.", "new": "A sign says: new."}}
     declared = study(treatment=words, covariates=[{"name": "days", "question": "How many days?"}])

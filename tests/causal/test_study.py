@@ -52,6 +52,7 @@ def test_items_and_personas_may_be_tables_beside_the_file(tmp_path: Path) -> Non
         ("levels: [1, 2]", "levels: [1]", 4, "1 level"),
         ("levels: [1, 2]", "levels: [1, -2]", 4, "the level -2 of 'price' is below 0"),
         ("levels: [1, 2]", "levels: [1, .nan]", 4, "not a number"),
+        ("levels: [1, 2]", "levels: [1, 1.0e+300]", 4, "too large"),
         ("levels: [1, 2]", "levels: [1, 1]", 4, "there twice"),
         ("levels: [1, 2]", "levels: [1, two]", 4, "numbers and words mixed"),
         ("levels: [1, 2]", "levels: [1, 2]\n  probabilities: [1]", 5, "probabilities"),

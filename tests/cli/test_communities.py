@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from populace.base.errors import UsageError
 from populace.cli import cli
 from populace.community import Community
 from populace.community.conversations import conversations_of, write_threads
+from populace.models import HashingEmbedder
+from populace.models.openai_embedder import OpenAIEmbedder
 from populace.runs.export import RESPONSIBLE_USE
 from support.board import Board, writer
 
@@ -93,6 +95,21 @@ def test_judge_then_digest_then_the_page_know_what_was_found(place: Path, tmp_pa
     assert "breaks rule 2" in (tmp_path / "c.html").read_text()
     called(place, "judge", run, "--sample", "3", str(tmp_path / "check.csv"))
     assert pl.read_csv(tmp_path / "check.csv").height == 3
+
+
+def test_digest_pays_for_a_vector_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def embed(_: OpenAIEmbedder, texts: Sequence[str]) -> Any:
+        asked.append(len(texts))
+        return HashingEmbedder(16).embed(texts)
+
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr(OpenAIEmbedder, "embed", embed)
+    served = ("digest", name(place), "--embedder", "openai:small", "--json")
+    first, again = (data(called(place, *served)) for _ in range(2))
+    assert len(asked) == 1
+    assert first["unusual"] == again["unusual"]
 
 
 def test_pairs_are_rated_with_one_key_and_the_session_goes_on(place: Path, tmp_path: Path) -> None:

@@ -22,3 +22,11 @@ def test_a_file_that_holds_no_margins_is_refused_with_its_name(tmp_path: Path, c
     file.write_text(content)
     with pytest.raises(QuestionnaireError, match=r"margins\.yaml"):
         _margins(str(file))
+
+
+def test_a_wrong_share_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "margins.yaml"
+    for share in ("many", "-0.5", ".inf", ".nan", "[1]"):
+        file.write_text(f"age: {{young: 1}}\nsex:\n  female: 0.5\n  male: {share}\n")
+        with pytest.raises(QuestionnaireError, match=r"margins\.yaml, line 4: the share of sex = 'male' is"):
+            _margins(str(file))

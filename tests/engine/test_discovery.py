@@ -93,3 +93,14 @@ def test_a_file_that_starts_a_run_when_it_is_loaded_is_refused_with_the_missing_
     (tmp_path / "script.py").write_text(f'import populace\n{scenario}\nif __name__ == "__main__":\n    {start}')
     run = simulate(find_scenario("script.py")(), model="scripted:uniform", keep="nothing")
     assert run.manifest.status.state == "complete"
+
+
+def test_a_file_that_runs_an_experiment_when_it_is_loaded_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start = 'populace.Experiment(name="e", scenario="norms", factors={"days": [1, 2]}, outcomes=["share_blue"]).run()'
+    (tmp_path / "script.py").write_text(f"import populace\n{scenario_file('script')}\n{start}\n")
+    with pytest.raises(ScenarioError, match=r"runs an experiment while Populace loads it"):
+        find_scenario("script.py")
+    assert not (tmp_path / "experiments").exists()

@@ -14,7 +14,7 @@ import pytest
 from populace.base.errors import HumanDataError
 from populace.causal import CausalStudy
 from populace.evaluation import HumanCurve, curve_distances
-from populace.evaluation.curve_distances import ELASTICITY, FLAT, HALVES, LOGISTIC, distance_to_all
+from populace.evaluation.curve_distances import ELASTICITY, FLAT, HALVES, LOGISTIC
 from populace.scenarios.demand.products import elasticity_of
 
 PRICES = np.array([0.5, 1.0, 1.5, 2.0])
@@ -129,11 +129,6 @@ def test_baselines_are_what_their_names_say() -> None:
     assert steep[LOGISTIC].value < 0.05
     curve = np.minimum(0.4 * PRICES ** elasticity_of(""), 1.0)
     assert distances(people(curve, 4000))[ELASTICITY].value < 0.05
-
-
-def test_the_distance_to_all_people_has_an_interval_that_holds_it() -> None:
-    value, low, high = distance_to_all(people([0.9, 0.7, 0.4, 0.2]), np.full(4, 0.5))
-    assert low < value < high
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

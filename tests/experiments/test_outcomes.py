@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from populace import simulate
@@ -63,3 +65,17 @@ def test_what_cannot_be_read_is_refused() -> None:
         Outcome.read("meen(share_blue)")
     with pytest.raises(UnknownNameError, match="Did you mean 'share_blue'"):
         Outcome.read("share_bleu").check(Shirts)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({}, "an outcome is one of a metric, an answer and a measure"),
+        ({"metric": 3}, "metric of an outcome is 3"),
+        ({"metrik": "a"}, "Did you mean 'metric'"),
+        ({"metric": "a", "at": -1}, "at of an outcome is -1"),
+    ],
+)
+def test_an_outcome_that_measures_nothing_is_refused_in_words(fields: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Outcome(**fields)

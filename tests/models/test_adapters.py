@@ -70,10 +70,11 @@ def ask(spec: str | EmbeddedModel, count: int = 3) -> list[dict[str, float]]:
 
 
 def shares(reply: Reply) -> dict[str, float]:
-    """The probability of each text; several tokens may have the same text, such as none."""
+    """The probability of each text; endings and halves of characters, which engines name differently, are left out."""
     found: dict[str, float] = {}
     for token, log in reply.tokens:
-        found[token] = found.get(token, 0.0) + math.exp(log)
+        if token.isascii() and token.strip() and "<" not in token:
+            found[token] = found.get(token, 0.0) + math.exp(log)
     return found
 
 

@@ -17,7 +17,7 @@ from populace.base.errors import (
     ServiceError,
     UnknownModelError,
 )
-from populace.models import Failure, OpenAICompatible, ReplyOrFailure
+from populace.models import Failure, OpenAICompatible, Reply, ReplyOrFailure
 from populace.scenarios.norms import Norms
 from support.fake_server import (
     BROKEN,
@@ -191,3 +191,40 @@ def test_credentials_in_the_address_are_refused_and_not_repeated(inside, tmp_pat
         simulate(Norms(workers=2, days=1), model=f"http://{inside}127.0.0.1:9/v1#any")
     assert "s3cret-word" not in "".join(traceback.format_exception_only(caught.value))
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
+
+
+@pytest.fixture
+def proxies(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return monkeypatch
+
+
+def test_requests_go_through_the_proxy_that_the_environment_names(proxies):
+    with FakeServer(path="http://model.test/v1") as proxy:
+        proxies.setenv("http_proxy", f"http://ann:word@127.0.0.1:{proxy.port}")
+        model = OpenAICompatible("http://model.test/v1", "fake-1", spec="http://model.test/v1#fake-1", retries=0)
+        assert isinstance(ask(model, shirt()), Reply)
+        assert proxy.chats == 1
+
+
+def test_a_host_that_the_environment_excepts_is_reached_without_the_proxy(proxies, server):
+    proxies.setenv("http_proxy", "http://127.0.0.1:9")
+    proxies.setenv("no_proxy", "127.0.0.1")
+    assert isinstance(ask(make_model(server), shirt()), Reply)
+
+
+def test_a_proxy_that_opens_no_connection_to_a_secure_server_makes_it_unreachable(proxies):
+    with FakeServer() as proxy:
+        proxies.setenv("https_proxy", f"127.0.0.1:{proxy.port}")
+        model = OpenAICompatible("https://model.test/v1", "fake-1", spec="https://model.test/v1#fake-1", retries=0)
+        with pytest.raises(ModelUnreachableError, match="model.test"):
+            started(model)
+        assert proxy.chats == 0
+
+
+def test_a_proxy_of_another_kind_is_named(proxies, server):
+    proxies.setenv("http_proxy", "socks5://127.0.0.1:9")
+    with pytest.raises(ModelError, match="proxy of the kind 'socks5'"):
+        started(make_model(server))

@@ -19,10 +19,10 @@ from populace.models import Request
 from populace.scenarios.demand import Demand, demand_study
 from populace.scenarios.demand.personas import TABLE, generate_personas
 from populace.scenarios.demand.products import PRICE_POINTS, elasticity_of, read_products
-from populace.scenarios.demand.study import shipped_shoppers
+from populace.scenarios.demand.study import default_shoppers
 from support.commands import populace
 
-SMALL = demand_study(read_products().head(4), shipped_shoppers(6))
+SMALL = demand_study(read_products().head(4), default_shoppers(6))
 RISING = Scripted(lambda request: {"yes": 0.9 if "$9.00" in request.messages[-1][1] else 0.1, "no": 0.1})
 
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from populace.base.errors import ParameterError, UnknownNameError
+from populace.base.errors import ParameterError, PopulaceError, UnknownNameError
 from populace.scenarios.forum import Forum, ForumDesign, shipped_designs
 from support.forums import SMALL
 
@@ -110,3 +111,25 @@ def test_rules_that_ask_for_what_another_forbids_are_warned_about(rules: list[An
 )
 def test_rules_that_agree_are_not(rules: list[Any]) -> None:
     assert design(rules=rules).contradictions() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"reply_chance": 2}, r"hives\.yaml, line 5: reply_chance = 2: input should be less"),
+        ({"personaz": 1}, r"hives\.yaml, line 5: there is no entry of a design named 'personaz'"),
+        ({"rules": 7}, r"hives\.yaml, line 5: rules of a design are a list, not int"),
+        ({"rules": [{"texd": "Be kind."}]}, r"hives\.yaml, line 5: there is no entry of rule 1 named 'texd'"),
+        ({"triggers": 3}, r"hives\.yaml, line 5: triggers of a design are a list"),
+        ({"moderate_by": "rule"}, r"hives\.yaml, line 5: nobody can moderate"),
+    ],
+)
+def test_a_mistake_in_the_file_of_a_design_is_named_with_its_line(
+    change: dict[str, object], says: str, tmp_path: Path
+) -> None:
+    lines = ["# Bees", "name: Hives", "goal: bees", 'personas: ["a beekeeper", "a neighbour"]']
+    lines += [f"{name}: {json.dumps(value)}" for name, value in change.items()]
+    file = tmp_path / "hives.yaml"
+    file.write_text("\n".join(lines))
+    with pytest.raises(PopulaceError, match=says):
+        Forum(design=file)

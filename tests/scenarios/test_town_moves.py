@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from populace import AddPeople, Announce, RemovePeople, Run, Selection, simulate
-from populace.base.errors import PopulaceError
+from populace.base.errors import PopulaceError, UnknownNameError, WorldError
 from populace.scenarios.party import Party
 from populace.scenarios.townlife import DAY, HOUR
 from populace.scenarios.townlife.days import by_routine
 from populace.worlds.town.objects import Objects
 from populace.worlds.town.town import Town
 from support.society import resident
+from support.village import Village
 
 
 class Morning(Party):
@@ -113,3 +115,22 @@ def test_somebody_who_stays_up_past_midnight_lives_the_day_before() -> None:
 def test_a_resident_who_cannot_live_there_is_refused_with_the_reason(row: dict[str, Any], message: str) -> None:
     with pytest.raises(PopulaceError, match=message):
         morning(row, at=1)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"play": "Odil Farrant"},
+        {"interventions": [{"kind": "thing", "at": 20, "place": "Larch Lane 4 > kitchen > stoov", "state": "burning"}]},
+        {"interventions": [{"kind": "thing", "at": 20, "place": "Larch Lane 4 > kitchen", "state": "burning"}]},
+    ],
+)
+def test_a_mistyped_name_is_refused_before_there_is_a_run(settings: dict[str, Any], tmp_path: Path) -> None:
+    scenario = Village(embedder="hashing", until=24)
+    with pytest.raises((UnknownNameError, WorldError)):
+        simulate(scenario, model="scripted:cast", workspace=tmp_path, **settings)
+    assert not list((tmp_path / "runs").iterdir())
+    run = simulate(Village(embedder="hashing", until=3), model="scripted:cast", workspace=tmp_path)
+    with pytest.raises((UnknownNameError, WorldError)):
+        run.fork(at=2, **settings)
+    assert [folder.name for folder in (tmp_path / "runs").iterdir()] == [run.name]

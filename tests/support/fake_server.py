@@ -571,10 +571,14 @@ def main() -> None:
     parser.add_argument("--port-file", type=Path, required=True, help="where the port is written once it listens")
     parser.add_argument("--log", type=Path, help="a line as each chat request starts, and as it is answered")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds that a reply takes")
+    parser.add_argument("--lists", choices=["llamacpp", "vllm"], help="take lists of prompts in this way")
     parser.add_argument("--no-logprobs", action="store_true", help="leave log-probabilities out")
     given = parser.parse_args()
     offer: Offer = "ignored" if given.no_logprobs else "given"
-    server = FakeServer(logprobs=offer, latency_s=given.latency, log=given.log, remember=False)
+    owner = {"fake-1": given.lists or "fake"}
+    server = FakeServer(
+        logprobs=offer, latency_s=given.latency, log=given.log, remember=False, lists=given.lists, models=owner
+    )
 
     def ready() -> None:
         beside = given.port_file.with_name(given.port_file.name + ".part")

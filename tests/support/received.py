@@ -51,15 +51,28 @@ RUN_COMMANDS = [
     ("report", "RUN", "--to", "OUT"),
     ("replay", "RUN", "--verify"),
     ("feedback", "RUN"),
+    ("interview", "RUN", "Well?", "--person", "0", "--model", "scripted:cast"),
+    ("resume", "RUN"),
+    ("fork", "RUN", "--at", "2", "--model", "scripted:cast"),
 ]
+WRITING = ("interview", "resume", "fork", "whatif", "multiverse", "judge")
+"""Commands that write into the workspace, which is put back after them."""
 NORMS_COMMANDS = [*RUN_COMMANDS, ("ask-again", "RUN", "--step", "1", "--person", "0", "--temperature", "0.5")]
+ROBUST = ("robust", "RUN", "--dry-run", "--seeds", "2")
 FORUM_COMMANDS = [
     ("show", "RUN", "--thread", "1"),
     ("digest", "RUN", "--embedder", "hashing:16"),
     ("export", "RUN", "OUT", "--to", "html"),
     ("discern", "RUN", "--real", "REAL", "--report"),
+    ("whatif", "RUN", "--post", "1", "--as", "a troll", "--model", "scripted:cast"),
+    ("multiverse", "RUN", "--n", "1"),
+    ("judge", "RUN", "--ask", "civil", "--model", "scripted:cast"),
 ]
-EXPERIMENT_COMMANDS = [("report", "EXPERIMENT", "--to", "OUT"), ("experiment", "--list")]
+EXPERIMENT_COMMANDS = [
+    ("report", "EXPERIMENT", "--to", "OUT"),
+    ("experiment", "--list"),
+    ("robust", "EXPERIMENT", "--dry-run"),
+]
 FILE_COMMANDS = {
     "study.yaml": [("experiment", "FILE", "--dry-run")],
     "hives.yaml": [("run", "forum", "--design", "FILE", "--model", "scripted:none")],
@@ -147,6 +160,8 @@ class Received:
         sessions.write(files / "log.jsonl")
         self.files = files
         self.before = self.state()
+        self.original = home.parent / f"{home.name}-original"
+        shutil.copytree(self.place, self.original)
 
     def targets(self) -> list[tuple[list[Path], list[tuple[str, ...]], dict[str, str]]]:
         """What is changed, with the commands that read it."""
@@ -161,7 +176,7 @@ class Received:
             for name, commands in FILE_COMMANDS.items()
         ]
         return [
-            (folders[self.run], NORMS_COMMANDS, {"RUN": self.run, "OTHER": self.fork}),
+            (folders[self.run], [*NORMS_COMMANDS, ROBUST], {"RUN": self.run, "OTHER": self.fork}),
             (folders[self.run], NORMS_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
             (folders[self.fork], NORMS_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
             (folders[self.forum], [*RUN_COMMANDS, *FORUM_COMMANDS], {"RUN": self.forum, "OTHER": self.run}),
@@ -185,6 +200,12 @@ class Received:
             shutil.rmtree(out)
         out.unlink(missing_ok=True)
         return out
+
+    def restore_workspace(self, command: tuple[str, ...]) -> None:
+        """Put the workspace back as it was, after a command that writes into it."""
+        if command[0] in WRITING:
+            shutil.rmtree(self.place)
+            shutil.copytree(self.original, self.place)
 
     def words(self, command: tuple[str, ...], names: dict[str, str], out: Path) -> list[str]:
         known = {

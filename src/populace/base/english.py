@@ -32,12 +32,19 @@ _ING = {
     "flee": "fleeing",
     "agree": "agreeing",
 }
-_SECOND = re.compile(
-    r"\b(and|or|then) (get|have|has|make|makes|read|reads|eat|eats|go|goes|take|takes|play|plays|watch|watches|serve|"
-    r"serves|clear|clears|write|writes|do|does|help|helps|cook|cooks|clean|cleans|talk|talks|chat|drink|drinks|listen|work|walk|"
-    r"walks|relax|rest|prepare|prepares|check|open|close|shop|meet|see|say|study|practise|plan|start|finish|tidy|wash)\b"
+_VERBS = frozenset(
+    "answer arrange ask attend bake begin borrow bring browse build buy call carry catch chat check chop clean "
+    "clear close collect cook count deliver dig discuss do draw drink drive eat enjoy examine exercise feed fetch "
+    "fill find finish fix fold gather get give go greet grind harvest have head hear help invite iron join jog keep "
+    "kiss knit lay learn leave lend light listen load lock look make meet mend mix mop open organise organize pack "
+    "paint pay pick plan plant play polish post pour practice practise pray prepare put read receive relax repair "
+    "rest return review ride rinse run say scrub see sell send serve set sew sharpen shop show shower sing sit "
+    "sketch sleep sort speak spend stack start stay stir stop store study sweep swim take talk teach tell thank "
+    "think throw tidy treat tune unload unpack use visit wait wake walk wash watch water wave weed weigh welcome "
+    "wipe work wrap write".split()
 )
-"""A verb after the first one, in phrases such as "wake up and get dressed"."""
+_SECOND = re.compile(r"\b(and then|and|or|then) ([a-z]+)\b")
+"""What may be a verb after the first one, in phrases such as "wake up and get dressed"."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
 
 
@@ -50,6 +57,8 @@ def gerund(phrase: str) -> str:
     Example:
         >>> [gerund(text) for text in ("eat lunch", "bakes the bread", "Having tea", "lunch with Bo", "quiet time")]
         ['eating lunch', 'baking the bread', 'having tea', 'having lunch with Bo', 'busy with quiet time']
+        >>> gerund("eat something and hear the news"), gerund("wash up, and then writes letters and cards")
+        ('eating something and hearing the news', 'washing up, and then writing letters and cards')
     """
     text = " ".join(phrase.split()).rstrip(".;, ")
     match = _WORD.match(text)
@@ -67,7 +76,7 @@ def gerund(phrase: str) -> str:
     if word == "busy":
         return text[:1].lower() + text[1:]
     if word.endswith("ing") and len(word) > 4 and word not in ("morning", "evening", "meeting", "spring", "string"):
-        return word + rest
+        return word + _SECOND.sub(_second, rest)
     if word in _MEALS:
         return f"having {word}{rest}"
     if word in _NOUNS or word in ("morning", "evening", "afternoon", "meeting", "the", "a", "an", "some", "my", "your"):
@@ -75,7 +84,12 @@ def gerund(phrase: str) -> str:
         return (
             f"{known[word]}{rest}" if word in known else f"busy with {word if word == first.lower() else first}{rest}"
         )
-    return _ing(_base(word)) + _SECOND.sub(lambda verb: f"{verb[1]} {_ing(_base(verb[2]))}", rest)
+    return _ing(_base(word)) + _SECOND.sub(_second, rest)
+
+
+def _second(match: re.Match[str]) -> str:
+    verb = _base(match[2])
+    return f"{match[1]} {_ing(verb)}" if verb in _VERBS else match[0]
 
 
 def _base(word: str) -> str:

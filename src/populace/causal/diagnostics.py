@@ -21,7 +21,7 @@ from populace.base.errors import CausalStudyError
 from populace.causal.responses import Array, Responses
 from populace.causal.study import CausalStudy, Covariate, Treatment
 from populace.statistics import adjust
-from populace.statistics.crossed import CrossedFit, crossed_logit, crossed_means
+from populace.statistics.crossed import CrossedFit, crossed_logit, crossed_means, identified
 from populace.statistics.intervals import Estimate
 
 MARGIN = 0.1
@@ -170,7 +170,8 @@ def _drift_verdict(drift: Drift, p_constant: float, p_drifts: float, alpha: floa
 def covariate_effects(stated: Responses) -> dict[str, Estimate]:
     """The effect of each stated covariate on the answer: log-odds for one unit of its declaration.
 
-    Covariates that have one value only have no effect that could be estimated.
+    Covariates that have one value only have no effect that could be estimated, and few people may not tell the effects
+    of several covariates apart; then there are none.
 
     Args:
         stated: The answers of the design with covariates.
@@ -180,7 +181,10 @@ def covariate_effects(stated: Responses) -> dict[str, Estimate]:
         return {}
     levels = np.broadcast_to(np.eye(len(stated.x)), (*stated.y.shape, len(stated.x)))
     columns = [np.broadcast_to(z[:, :, None, None], (*stated.y.shape, 1)) for z in varied.values()]
-    fit = crossed_logit(stated.y, np.concatenate([levels, *columns], axis=3))
+    design = np.concatenate([levels, *columns], axis=3)
+    if not identified(stated.y, design):
+        return {}
+    fit = crossed_logit(stated.y, design)
     places = np.eye(len(fit.values))
     return {name: fit.estimate(places[len(stated.x) + place]) for place, name in enumerate(varied)}
 
@@ -207,7 +211,7 @@ class Focalism:
         p: The p of a jump of 0.
         step_share: The share of the whole change of the answer, from the lowest level to the highest, that happens at
             this step.
-        verdict: `step` where p is small, else `no step found`.
+        verdict: `step` where p is small, `not measured` where the answers cannot tell, else `no step found`.
     """
 
     covariate: str
@@ -245,6 +249,9 @@ def focalism(stated: Responses, covariate: str, *, alpha: float = 0.05) -> Focal
             "response to the treatment.",
             "Give the covariate values with a level between them.",
         )
+    if not identified(stated.y, design):
+        nothing = Estimate(math.nan, math.nan, math.nan, 0, warning="too few people to tell a step from the rest")
+        return Focalism(covariate, nothing, math.nan, math.nan, "not measured")
     fit = crossed_logit(stated.y, design)
     place = np.eye(len(fit.values))[-1]
     jump, p = fit.estimate(place), fit.p_value(place)

@@ -236,6 +236,8 @@ def _drift_text(drift: Drift, study: CausalStudy) -> str:
 
 def _focalism_text(focalism: Focalism) -> str:
     name = focalism.covariate.replace("_", " ")
+    if focalism.verdict == "not measured":
+        return f"Focalism: the answers cannot show whether there is a step at the stated {name}."
     if focalism.verdict == "step":
         return f"Focalism: the answers jump by {estimate_text(focalism.jump)} in log-odds at the stated {name}."
     return f"Focalism: no step found at the stated {name} (jump {estimate_text(focalism.jump)} in log-odds)."

@@ -20,6 +20,8 @@ RESERVED_FIELDS = frozenset(
 """Names that a prompt, a population or a table of answers uses for something else."""
 _KEYS = ("item", "persona")
 MAX_LEVELS = 26
+LARGEST = 1e12
+"""The largest level, value and scale."""
 
 Entry = tuple[int | str, ...]
 
@@ -91,6 +93,10 @@ def _check_treatment(treatment: Treatment) -> None:
 def _check_level(treatment: Treatment, value: float | str, earlier: Sequence[float | str]) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise CausalStudyError(f"the level {value} of {treatment.name!r} is not a number.")
+    if isinstance(value, float) and abs(value) > LARGEST:
+        raise CausalStudyError(
+            f"the level {value:g} of {treatment.name!r} is too large to compute with.", "Use a larger unit."
+        )
     if isinstance(value, float) and value < treatment.low:
         raise CausalStudyError(
             f"the level {value:g} of {treatment.name!r} is below {treatment.low:g}.",
@@ -112,6 +118,8 @@ def _check_rows(rows: Sequence[Mapping[str, Any]], what: str) -> None:
             for name, value in row.items():
                 if isinstance(value, float) and not math.isfinite(value):
                     raise CausalStudyError(f"{name!r} is {value}, which is not a value.")
+                if isinstance(value, (int, float)) and abs(value) > LARGEST:
+                    raise CausalStudyError(f"{name!r} is {value:g}, which is too large to compute with.")
                 if value is None or not isinstance(value, (str, int, float, bool)):
                     raise CausalStudyError(f"{name!r} is {value!r}; a cell is a text or a number.")
     for key in _KEYS:
@@ -163,7 +171,7 @@ def _check_covariate(covariate: Covariate, study: CausalStudy) -> None:
     low, high = covariate.bounds
     for place, value in enumerate(covariate.values):
         with at_entry("values", place):
-            if isinstance(value, float) and not low <= value <= high:
+            if isinstance(value, float) and not (low <= value <= high and abs(value) <= LARGEST):
                 raise CausalStudyError(
                     f"the value {value:g} of {covariate.name!r} is outside its bounds, {low:g} to {high:g}."
                 )

@@ -28,7 +28,7 @@ from populace.cli.output import as_json, bold, dim, out, report_json, row_table,
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.community import Community
 from populace.community.design_comparison import design_effects
-from populace.community.digest import digest
+from populace.community.digest import Digest, digest
 from populace.community.judgements import Judgements
 from populace.community.judges import judge_posts, read_judgements
 from populace.community.model_caller import ModelCaller
@@ -36,7 +36,7 @@ from populace.community.multiverse import multiverse
 from populace.community.terminal import thread_lines
 from populace.community.what_if import find_post, what_if
 from populace.engine.run import Run
-from populace.models import open_embedder
+from populace.engine.session import Session
 from populace.questions import VALID
 from populace.runs.reader import RunReader
 from populace.statistics import Agreement
@@ -256,7 +256,12 @@ def _unread_warnings(judgements: Judgements) -> list[str]:
 @option("--most", type=COUNT, default=10, help="How many unusual posts to show.")
 def digest_command(run: RunReader, embedder_name: str, most: int) -> None:
     community = Community(run)
-    summary = digest(community, read_judgements(community), embedder=open_embedder(embedder_name), most=most)
+    session = Session(current_workspace().store())
+
+    async def summarise() -> Digest:
+        return digest(community, read_judgements(community), embedder=session.embedder(embedder_name), most=most)
+
+    summary = session.finish(summarise())
     report_json({"run": run.name, **summary.__dict__})
     count, threads = community.posts.height, community.posts["thread"].n_unique()
     out.print_line(bold(run.name), f"  {plural(count, 'post')} in {plural(threads, 'thread')}")

@@ -24,11 +24,11 @@ from populace.engine.workspace import Workspace
 from populace.evaluation.curve_distances import distance_table
 from populace.evaluation.demand_report import DemandReport
 from populace.evaluation.human_curves import HumanCurve
-from populace.evaluation.shoppers import read_shoppers, spaced, with_shoppers
+from populace.evaluation.shoppers import read_shoppers, sample_rows, with_shoppers
 from populace.journal import RunSettings
 from populace.runs.reader import RunReader
 from populace.scenarios.demand.products import PRICE_POINTS, choose_products, read_products
-from populace.scenarios.demand.study import APPLE_STUDY, PROFILE, demand_study, shipped_shoppers
+from populace.scenarios.demand.study import APPLE_STUDY, PROFILE, default_shoppers, demand_study
 
 _AGAIN = "Replies that were paid for are kept: run the same command again to go on."
 
@@ -137,7 +137,7 @@ def _study(
             )
         return CausalStudy.read(with_shoppers(content, read_shoppers(people, shoppers)) if people else content)
     profile = "" if people else PROFILE
-    table_of_people = read_shoppers(people, shoppers) if people else spaced(shipped_shoppers(), shoppers)
+    table_of_people = read_shoppers(people, shoppers) if people else sample_rows(default_shoppers(), shoppers)
     chosen = choose_products(read_products(Path(products) if products else None), names)
     return demand_study(chosen, table_of_people, points=_points(points), profile=profile)
 

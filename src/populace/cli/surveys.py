@@ -1,11 +1,13 @@
 """The command `survey`: a questionnaire, a table of respondents, marginals and crosstabs."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 import polars as pl
 
+from populace.base.document_lines import add_line, at_entry
 from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import QuestionnaireError
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
@@ -97,8 +99,17 @@ def _margins(path: str) -> dict[str, dict[str, float]]:
     if not isinstance(content, dict) or not content:
         raise QuestionnaireError(f"{path} holds no margins.", shape)
     margins: dict[str, dict[str, float]] = {}
-    for column, shares in content.items():
-        if not isinstance(shares, dict) or not all(isinstance(s, (int, float)) for s in shares.values()):
-            raise QuestionnaireError(f"{path}: the shares of {column!r} are not numbers.", shape)
-        margins[str(column)] = {str(value): float(share) for value, share in shares.items()}
+    try:
+        for column, shares in content.items():
+            with at_entry(str(column)):
+                if not isinstance(shares, dict):
+                    raise QuestionnaireError(f"{column!r} has no shares.", shape)
+                for value, share in shares.items():
+                    with at_entry(str(value)):
+                        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < math.inf:
+                            raise QuestionnaireError(f"the share of {column} = {value!r} is {share!r}.", shape)
+            margins[str(column)] = {str(value): float(share) for value, share in shares.items()}
+    except QuestionnaireError as error:
+        add_line(error, Path(path))
+        raise
     return margins

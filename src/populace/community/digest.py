@@ -48,7 +48,8 @@ def digest(
         embedder: Makes vectors of posts; by default it hashes words and letters.
         most: How many unusual posts to list.
     """
-    embedder = embedder or HashingEmbedder()
+    # An embedder with an empty cache is false, so it must be compared with None.
+    embedder = HashingEmbedder() if embedder is None else embedder
     posts = community.posts.select("post", "thread", "name", "text")
     distance = distances(posts["text"].to_list(), embedder)
     unusual = posts.with_columns(distance=pl.Series(distance)).sort("distance", "post", descending=[True, False])

@@ -50,7 +50,9 @@ class Multiverse(list[Run]):
             topics: The number of topics.
         """
         texts = [_texts(self._posts(run)) for run in self._all()]
-        shares = Topics([text.to_list() for text in texts], embedder or HashingEmbedder(), topics).shares
+        shares = Topics(
+            [text.to_list() for text in texts], HashingEmbedder() if embedder is None else embedder, topics
+        ).shares
         rows = []
         for index, (run, text) in enumerate(zip(self._all(), texts, strict=True)):
             posts = self._posts(run)
@@ -74,7 +76,7 @@ class Multiverse(list[Run]):
     def topics(self, *, embedder: Embedder | None = None, topics: int = 6) -> pl.DataFrame:
         """The share of every topic in each run, with a typical post of the topic."""
         texts = [_texts(self._posts(run)).to_list() for run in self._all()]
-        groups = Topics(texts, embedder or HashingEmbedder(), topics)
+        groups = Topics(texts, HashingEmbedder() if embedder is None else embedder, topics)
         columns = {run.name: shares for run, shares in zip(self._all(), groups.shares, strict=True)}
         return pl.DataFrame({"typical": groups.typical, **columns})
 

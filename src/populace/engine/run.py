@@ -306,7 +306,12 @@ def _start(
         with _locked(record):
             source = record if manifest.parent is not None else None
             simulation = Simulation(scenario, record, session, source=source, recording=recording, observer=observer)
-            await _run_until_stopped(simulation)
+            try:
+                await _run_until_stopped(simulation)
+            except UsageError:
+                if isinstance(record, Journal):
+                    record.remove_if_empty()
+                raise
         return Run(record)
 
     return session.finish(go())

@@ -39,6 +39,19 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
+def refuse_in_loading(what: str) -> None:
+    """Raise ScenarioError where this is asked by a file that Populace loads at this moment for what it defines.
+
+    Args:
+        what: What the file does, such as "asks a model".
+    """
+    if file := file_in_loading():
+        raise ScenarioError(
+            f"{Path(file).name} {what} while Populace loads it for what it defines.",
+            'Put the lines that start something below: if __name__ == "__main__":',
+        )
+
+
 class Session:
     """Access to models, for as long as it is open.
 
@@ -68,11 +81,7 @@ class Session:
         embeddings: Path | None = None,
         desk: Desk | None = None,
     ) -> None:
-        if file := file_in_loading():
-            raise ScenarioError(
-                f"{Path(file).name} asks a model while Populace loads it for what it defines.",
-                'Put the lines that start something below: if __name__ == "__main__":',
-            )
+        refuse_in_loading("asks a model")
         self._run = run
         self.desk = desk
         path = None if store is None else store.path

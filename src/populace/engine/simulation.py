@@ -183,6 +183,8 @@ class Simulation:
         # A copy, so that people who are used for several runs are the same at the beginning of each.
         self._stage.people = check_setup(self.scenario, people).copy()
         check_play(self._stage.settings, self._stage.people, self.interventions)
+        for intervention in self.interventions:
+            intervention.check_names(self._stage)
         self.planned = self._length()
         await self._commit()
 

@@ -102,10 +102,20 @@ class Stage:
 
     def change_thing(self, place: str, state: str) -> None:
         """Let a thing of the world be in another state, through the method `change_thing` of the scenario."""
+        self._changing_things()(place, state)
+
+    def check_thing(self, place: str) -> None:
+        """Raise an error where the world has no such thing, as far as the scenario can say so with `check_thing`."""
+        self._changing_things()
+        check: Callable[[str], object] | None = getattr(self.scenario, "check_thing", None)
+        if check is not None:
+            check(place)
+
+    def _changing_things(self) -> Callable[[str, str], None]:
         change: Callable[[str, str], None] | None = getattr(self.scenario, "change_thing", None)
         if change is None:
             raise InterventionError(
                 f"{type(self.scenario).title()} has no things that could change.",
                 "A scenario with things defines the method change_thing(place, state).",
             )
-        change(place, state)
+        return change

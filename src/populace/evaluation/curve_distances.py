@@ -91,19 +91,6 @@ def curve_distances(
     return [_summary(name, gap, gaps[HALVES]) for name, gap in gaps.items()]
 
 
-def distance_to_all(
-    human: HumanCurve, shares: Numbers, *, draws: int = 1000, seed: int = 0
-) -> tuple[float, float, float]:
-    """The mean absolute difference to all people, with a 95 % bootstrap interval over people."""
-    rng = np.random.default_rng(seed)
-    weights = rng.multinomial(human.people, np.full(human.people, 1 / human.people), size=draws).astype(np.float64)
-    resampled = _shares(weights @ human.buys, weights @ human.counts)
-    gaps = np.nanmean(np.abs(resampled - shares), axis=1)
-    whole = float(np.nanmean(np.abs(human.cells["share"].to_numpy() - shares)))
-    low, high = np.quantile(gaps, [0.025, 0.975])
-    return whole, float(low), float(high)
-
-
 def baselines(human: HumanCurve, half: Numbers, categories: Mapping[str, str]) -> dict[str, Numbers]:
     """The baselines, computed from halves of the people: a row for each half and a column for each cell."""
     filled = np.where(np.isnan(half), np.nanmean(half, axis=1, keepdims=True), half)

@@ -53,8 +53,8 @@ class DemandReport:
         >>> from populace.causal import ask_causal_study
         >>> from populace.scenarios.demand import demand_study
         >>> from populace.scenarios.demand.products import read_products
-        >>> from populace.scenarios.demand.study import shipped_shoppers
-        >>> study = demand_study(read_products().head(2), shipped_shoppers(4))
+        >>> from populace.scenarios.demand.study import default_shoppers
+        >>> study = demand_study(read_products().head(2), default_shoppers(4))
         >>> results = ask_causal_study(study, designs=("blind",), model="scripted:cast", diagnostics=False,
         ...                            keep="nothing")
         >>> DemandReport.of(results).shapes[0].verdict

@@ -38,14 +38,14 @@ def read_shoppers(source: str | Path, count: int | None = None) -> pl.DataFrame:
     if not table.height or not table.width:
         raise HumanDataError(f"{source} describes no people.", "It needs a row for each and at least one column.")
     gaps = [name for name in table.columns if table[name].null_count()]
-    return spaced(table.with_columns(pl.col(gaps).cast(pl.String).fill_null(_UNKNOWN)), count)
+    return sample_rows(table.with_columns(pl.col(gaps).cast(pl.String).fill_null(_UNKNOWN)), count)
 
 
-def spaced(table: pl.DataFrame, count: int | None) -> pl.DataFrame:
+def sample_rows(table: pl.DataFrame, count: int | None) -> pl.DataFrame:
     """Some rows of a table, evenly spaced; all where there are not more.
 
     Example:
-        >>> spaced(pl.DataFrame({"x": range(10)}), 3)["x"].to_list()
+        >>> sample_rows(pl.DataFrame({"x": range(10)}), 3)["x"].to_list()
         [0, 3, 6]
     """
     if count is None or count >= table.height:

@@ -8,6 +8,7 @@ from typing import Any
 from populace.base.errors import InterruptedRunError, UsageError
 from populace.cluster import Cluster, ClusterAddress
 from populace.engine.discovery import source_code
+from populace.engine.session import refuse_in_loading
 from populace.engine.workspace import Workspace
 from populace.experiments.analysis_plan import PlanRecord
 from populace.experiments.arms import Arm
@@ -67,6 +68,7 @@ class Experiment(ExperimentPlan):
             on: A Ray cluster on which the runs are executed: `ray` starts one on this machine, `ray://HOST:PORT` or
                 `HOST:PORT` reaches one that runs; the processes of this machine by default.
         """
+        refuse_in_loading("runs an experiment")
         arms, place = self.arms(), Workspace(workspace)
         with contextlib.ExitStack() as stack:
             # A cluster that does not answer leaves no trace of an experiment.

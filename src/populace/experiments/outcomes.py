@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 import polars as pl
 import pydantic
 
-from populace.base.errors import ScenarioError, UnknownNameError, UsageError
+from populace.base.errors import ParameterError, ScenarioError, UnknownNameError, UsageError
 from populace.engine.metrics import plain_metric
 from populace.engine.scenario import Scenario
 from populace.questions import VALID
@@ -66,6 +66,22 @@ class Outcome(pydantic.BaseModel):
     primary: bool = False
     share: bool | None = None
     time: bool = False
+
+    def __init__(self, **fields: Any) -> None:
+        for name in fields:
+            if name not in type(self).model_fields:
+                raise UnknownNameError("key of an outcome", name, type(self).model_fields)
+        try:
+            super().__init__(**fields)
+        except pydantic.ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            message = first["msg"].removeprefix("Value error, ")
+            text = f"{where} of an outcome is {first['input']!r}: {message.lower()}" if where else message
+            raise ParameterError(f"{text}.", 'Write: Outcome(metric="share_blue", at=3)') from error
+
+    # Without this mark pydantic would call __init__ for data in a file too, whose errors name the line.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @pydantic.model_validator(mode="after")
     def _check_source(self) -> Outcome:

@@ -34,6 +34,9 @@ class Target(Protocol):
     def change_thing(self, place: str, state: str) -> None:
         """Let a thing of the world be in another state; InterventionError where the world has no such thing."""
 
+    def check_thing(self, place: str) -> None:
+        """Raise an error where the world has no such thing."""
+
 
 class Intervention(PlainData):
     """Something that is done to a society from outside."""
@@ -48,6 +51,9 @@ class Intervention(PlainData):
             rng: Draws the people where a share is selected at random.
         """
         raise NotImplementedError
+
+    def check_names(self, target: Target) -> None:
+        """Raise an error, before the run begins, where it names something that will never be there."""
 
     def models(self) -> list[str]:
         """The models that it lets decide, for everybody or for some."""

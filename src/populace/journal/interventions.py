@@ -114,6 +114,10 @@ class ChangeThing(Intervention):
     place: str = pydantic.Field(min_length=1)
     state: str = pydantic.Field(min_length=1)
 
+    def check_names(self, target: Target) -> None:
+        """Raise an error where the world has no such thing."""
+        target.check_thing(self.place)
+
     def apply(self, target: Target, rng: np.random.Generator) -> None:
         """Change the state of the thing."""
         target.change_thing(self.place, self.state)

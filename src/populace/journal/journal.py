@@ -274,6 +274,11 @@ class Journal(Record):
             self._lock.close()
             self._lock = None
 
+    def remove_if_empty(self) -> None:
+        """Remove the folder of a run in which nothing has happened, because its settings cannot be right."""
+        if len(self.steps()) == self.first_own_step:
+            shutil.rmtree(self.folder)
+
     def writer(self) -> int | None:
         """The process that is writing the run now, where one is."""
         return self.last_writer(self.folder) if self.busy() else None

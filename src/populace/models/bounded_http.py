@@ -131,7 +131,7 @@ class HttpClient:
             try:
                 target = f"{place.host}:{place.port}"
                 request = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{place.proxy_head}\r\n"
-                response = await connection.send(request.encode("latin-1"))
+                response = await connection.send(request.encode("latin-1"), tunnel=True)
                 if response.status != 200:
                     raise FailedExchangeError(f"the proxy answered {response.status}", broken=True)
                 secure = await loop.start_tls(transport, connection, certificates, server_hostname=place.host)

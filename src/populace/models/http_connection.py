@@ -63,9 +63,15 @@ class HttpConnection(asyncio.Protocol):
         self._limit = limit
         self._response: asyncio.Future[Response] | None = None
 
-    def send(self, request: bytes) -> asyncio.Future[Response]:
-        """Send a request; its response is in the future that is returned, or FailedExchangeError."""
+    def send(self, request: bytes, *, tunnel: bool = False) -> asyncio.Future[Response]:
+        """Send a request; its response is in the future that is returned, or FailedExchangeError.
+
+        Args:
+            request: The bytes of the request.
+            tunnel: Whether it asks a proxy for a connection, whose answer ends with its head.
+        """
         self.reusable = False
+        self._tunnel = tunnel
         self._parser = httptools.HttpResponseParser(self)
         self._headers: dict[bytes, bytes] = {}
         self._head_bytes = self._header_bytes = 0
@@ -135,6 +141,8 @@ class HttpConnection(asyncio.Protocol):
                 self._unpacking = _Unpacking(self._header(b"content-encoding"), self._limit)
             except FailedExchangeError as error:
                 self._fail(error)
+            if self._tunnel:
+                self.on_message_complete()
 
     def on_body(self, chunk: bytes) -> None:
         """Keep a part of the body, up to the limit."""

@@ -173,6 +173,25 @@ def crossed_logit(y: Array, design: Array) -> CrossedFit:
     return _fit(values, scores @ np.linalg.pinv(curvature), present, warning)
 
 
+def identified(y: Array, design: Array) -> bool:
+    """Whether the answers that are there tell all terms of a design apart.
+
+    Args:
+        y: Answers: people × items × places; NaN where one is missing.
+        design: The terms, as in `crossed_logit`.
+
+    Example:
+        >>> identified(np.ones((2, 1, 2)), np.eye(2)), identified(np.ones((2, 1, 2)), np.ones((2, 2)))
+        (True, False)
+    """
+    present = ~np.isnan(y)
+    terms = np.broadcast_to(design, (*y.shape, design.shape[-1])).reshape(-1, design.shape[-1])[present.ravel()]
+    if len(terms) < terms.shape[1]:
+        return False
+    rows, _, _ = _collapsed(terms, np.zeros(len(terms)))
+    return bool(np.linalg.matrix_rank(rows) == rows.shape[1])
+
+
 def _fit(values: Array, influence: Array, present: npt.NDArray[np.bool_], warning: str = "") -> CrossedFit:
     rows, columns = influence.shape[:2]
     row, column = influence.sum(axis=1), influence.sum(axis=0)

@@ -86,12 +86,12 @@ class NextActionCases:
         return cls(table, pages, bought, count - table.height)
 
     def take(self, most: int, *, seed: int = 0) -> NextActionCases:
-        """At most so many cases, of whole people who are drawn at random."""
+        """At most so many cases, of people who are drawn at random: whole people where at least two fit."""
         people = self.table["person"].unique(maintain_order=True).sample(fraction=1.0, shuffle=True, seed=seed)
         sizes = self.table["person"].value_counts()
         counts = pl.DataFrame({"person": people}).join(sizes, on="person", how="left", maintain_order="left")["count"]
         enough = people.filter(counts.cum_sum() <= most)
-        chosen = enough if enough.len() else people.head(1)
+        chosen = enough if enough.len() > 1 else people.head(2)
         rows = self.table.filter(pl.col("person").is_in(chosen.to_list())).head(most)
         return replace(self, table=rows)
 

@@ -13,7 +13,7 @@ from populace.engine.scenario import Field, ReportTable
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run
 from populace.scenarios.demand.products import read_products
-from populace.scenarios.demand.study import PROFILE, demand_study, shipped_shoppers
+from populace.scenarios.demand.study import PROFILE, default_shoppers, demand_study
 
 
 class Demand(DesignScenario):
@@ -40,7 +40,7 @@ class Demand(DesignScenario):
         """The demand study with as many products, shoppers and prices as the parameters say."""
         points = tuple(round(float(point), 6) for point in np.linspace(0, 2, self.points))
         return demand_study(
-            read_products().head(self.products), shipped_shoppers(self.shoppers), points=points, profile=PROFILE
+            read_products().head(self.products), default_shoppers(self.shoppers), points=points, profile=PROFILE
         )
 
     @classmethod

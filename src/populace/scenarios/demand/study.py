@@ -44,7 +44,7 @@ def demand_study(
     if any(point < 0 for point in points):
         raise ParameterError(f"a price of {100 * min(points):g} % of the regular price is below zero.")
     if shoppers is None:
-        shoppers, profile = shipped_shoppers(), profile or PROFILE
+        shoppers, profile = default_shoppers(), profile or PROFILE
     table = read_products() if products is None else products
     content: dict[str, Any] = read_study_file(Path(__file__).with_name("study.yaml"))
     content["treatment"] = content["treatment"] | {"levels": list(points)}
@@ -55,7 +55,7 @@ def demand_study(
     return CausalStudy.read(content | {"profile": profile})
 
 
-def shipped_shoppers(count: int | None = None) -> pl.DataFrame:
+def default_shoppers(count: int | None = None) -> pl.DataFrame:
     """The personas that ship, or the first of them."""
     table = pl.read_csv(TABLE)
     return table if count is None else table.head(count)

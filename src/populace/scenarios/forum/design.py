@@ -6,7 +6,7 @@ designs can be compared later.
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Literal, Self
 import pydantic
 from pydantic import Field
 
+from populace.base.document_lines import add_line, at_entry
 from populace.base.documents import DocumentError, read_yaml
-from populace.base.errors import ParameterError, UnknownNameError
+from populace.base.errors import ParameterError, PopulaceError, UnknownNameError
 
 Kind = Literal["prescriptive", "restrictive"]
 Power = Literal["warn", "remove", "lock", "ban"]
@@ -122,8 +123,18 @@ class ForumDesign(_Part):
     @classmethod
     def _parse(cls, value: Any) -> Any:
         if isinstance(value, (str, Path)):
-            return _entries(cls, _read(value), str(value))
-        return _entries(cls, value, "the design") if isinstance(value, Mapping) else value
+            path = _path(value)
+            content = _read(path)
+            try:
+                entries = _entries(cls, content)
+                cls.model_validate(entries)
+                return entries
+            except PopulaceError as error:
+                add_line(error, path)
+                raise
+            except pydantic.ValidationError as error:
+                raise _invalid(error, path) from error
+        return _entries(cls, value) if isinstance(value, Mapping) else value
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -155,7 +166,7 @@ def shipped_designs() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
-def _read(source: str | Path) -> Any:
+def _path(source: str | Path) -> Path:
     shipped = shipped_designs()
     path = shipped.get(str(source), Path(source))
     if not path.is_file():
@@ -163,39 +174,64 @@ def _read(source: str | Path) -> Any:
             f"there is no design {source}.",
             f"Name a YAML file, or a design that ships: {', '.join(shipped)}.",
         )
+    return path
+
+
+def _invalid(error: pydantic.ValidationError, path: Path) -> ParameterError:
+    """What is wrong with a value in the file of a design."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    wrong = ParameterError(f"{name} = {first['input']!r}: {first['msg'].lower()}.", "populace explain forum")
+    wrong.entry = tuple(first["loc"])
+    add_line(wrong, path)
+    return wrong
+
+
+def _read(path: Path) -> Any:
     try:
         return read_yaml(path)
     except (OSError, DocumentError) as error:
         raise ParameterError(f"the design {path} cannot be read: {error}.") from error
 
 
-def _entries(model: type[pydantic.BaseModel], value: Any, where: str) -> dict[str, Any]:
+def _entries(model: type[pydantic.BaseModel], value: Any) -> dict[str, Any]:
     """The entries of a design in full form, after checks for common mistakes with clear messages."""
     if not isinstance(value, Mapping):
-        raise ParameterError(f"{where}: a design is a mapping with a name, a goal and personas.")
+        raise ParameterError("a design is a mapping with a name, a goal and personas.")
     design = dict(value)
     for key in design:
         if key not in model.model_fields:
-            raise UnknownNameError(f"entry of a design ({where})", str(key), model.model_fields)
+            raise UnknownNameError("entry of a design", str(key), model.model_fields)
     for entry, advice in (("name", "Write the name of the community."), ("goal", "Write what the community is for.")):
-        if not isinstance(design.get(entry), str) or not design[entry].strip():
-            raise ParameterError(f"{where}: the design has no {entry}.", advice)
-    personas = design.get("personas")
-    personas = personas if isinstance(personas, (list, tuple)) else ()
+        with at_entry(entry):
+            if not isinstance(design.get(entry), str) or not design[entry].strip():
+                raise ParameterError(f"the design has no {entry}.", advice)
+    personas = _items(design, "personas")
     design["personas"] = [" ".join(str(persona).split()) for persona in personas if str(persona or "").strip()]
-    if len(design["personas"]) < 2:
-        raise ParameterError(
-            f"{where}: the design has {len(design['personas'])} personas; it needs at least two.",
-            "List people who might come, in a sentence each, unwelcome ones too.",
-        )
-    design["rules"] = [_rule(rule, number, where) for number, rule in enumerate(design.get("rules") or (), 1)]
-    _check_rule_numbers(design, where)
-    if design.get("moderate_by", "nobody") != "nobody" and not design.get("moderators"):
-        raise ParameterError(f"{where}: nobody can moderate, because there are no moderators.", "Write moderators: 1.")
+    with at_entry("personas"):
+        if len(design["personas"]) < 2:
+            raise ParameterError(
+                f"the design has {len(design['personas'])} personas; it needs at least two.",
+                "List people who might come, in a sentence each, unwelcome ones too.",
+            )
+    design["rules"] = [_rule(rule, number) for number, rule in enumerate(_items(design, "rules"), 1)]
+    _check_rule_numbers(design)
+    with at_entry("moderate_by"):
+        if design.get("moderate_by", "nobody") != "nobody" and not design.get("moderators"):
+            raise ParameterError("nobody can moderate, because there are no moderators.", "Write moderators: 1.")
     return design
 
 
-def _rule(rule: Any, number: int, where: str) -> Any:
+def _items(design: Mapping[str, Any], entry: str) -> Sequence[Any]:
+    """The items of a list in a design; none where it is left out."""
+    items = design.get(entry)
+    if items is None or isinstance(items, (list, tuple)):
+        return items or ()
+    with at_entry(entry):
+        raise ParameterError(f"{entry} of a design are a list, not {type(items).__name__}.", f"Write {entry}: [ … ].")
+
+
+def _rule(rule: Any, number: int) -> Any:
     """A rule in full form, from text alone, `kind: text`, or a mapping with both."""
     if isinstance(rule, str):
         return {"text": rule, "kind": "restrictive" if _negations(rule) else "prescriptive"}
@@ -205,15 +241,17 @@ def _rule(rule: Any, number: int, where: str) -> Any:
     if isinstance(rule, Mapping):
         for key in rule:
             if key not in CommunityRule.model_fields:
-                raise UnknownNameError(f"entry of rule {number} ({where})", str(key), CommunityRule.model_fields)
+                with at_entry("rules", number - 1):
+                    raise UnknownNameError(f"entry of rule {number}", str(key), CommunityRule.model_fields)
     return rule
 
 
-def _check_rule_numbers(design: Mapping[str, Any], where: str) -> None:
-    for trigger in design.get("triggers") or ():
+def _check_rule_numbers(design: Mapping[str, Any]) -> None:
+    for place, trigger in enumerate(_items(design, "triggers")):
         number = trigger.get("rule") if isinstance(trigger, Mapping) else None
         if isinstance(number, int) and number > len(design["rules"]):
-            raise ParameterError(f"{where}: a trigger names rule {number}; there are {len(design['rules'])} rules.")
+            with at_entry("triggers", place, "rule"):
+                raise ParameterError(f"a trigger names rule {number}; there are {len(design['rules'])} rules.")
 
 
 def _words(text: str) -> set[str]:

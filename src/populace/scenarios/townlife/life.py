@@ -338,12 +338,16 @@ class TownLife(Scenario):
 
         Example: `change_thing("Larch Lane 4 > kitchen > stove", "burning")`.
         """
+        self.set_state(self.check_thing(place), state)
+
+    def check_thing(self, place: str) -> int:
+        """The number of a thing by its address; an error where there is no such thing."""
         thing = self.town.place(place)
         if self.town.places.level[thing] != OBJECT:
             raise WorldError(
                 f"{place!r} is not a thing.", "Name a thing in a room, such as 'Larch Lane 4 > kitchen > stove'."
             )
-        self.set_state(thing, state)
+        return thing
 
     def set_state(self, thing: int, state: str, by: Id | None = None) -> None:
         """Set the state of a thing by its place id."""

@@ -172,6 +172,9 @@ class _Trial:
     def change_thing(self, place: str, state: str) -> None:
         """Nothing to try: whether the world has such a thing, the command finds out."""
 
+    def check_thing(self, place: str) -> None:
+        """Nothing to try: whether the world has such a thing, the command finds out."""
+
     def change(self, parameters: Mapping[str, Any]) -> None:
         by_name = {each.name: each for each in self.parameters}
         for name, value in parameters.items():
