@@ -13,7 +13,7 @@ from populace.evaluation.human_decisions import HumanDecisions
 from populace.training.base_network import training_library
 from populace.training.decision_examples import DecisionSource
 from populace.training.sequences import ModelVocabulary, pack
-from populace.training.supervised import TreeAttention
+from populace.training.tree_attention import TreeAttention
 
 _SITUATION = ["task", "profile", "seen"]
 
@@ -124,7 +124,7 @@ def task_scores(scored: pl.DataFrame, others: HumanDecisions) -> pl.DataFrame:
 def gap_closed(scored: pl.DataFrame, others: HumanDecisions, seed: int = 0) -> Mapping[str, float]:
     """The share of the gap between majority and retest that is closed, among people who were asked twice.
 
-    The interval is a bootstrap over people.
+    The interval is a bootstrap over people. Without a gap, or without such people, there is no share.
     """
     common = dict(
         others.table.group_by("task", "answer").agg(pl.len().alias("count"))
@@ -146,16 +146,18 @@ def gap_closed(scored: pl.DataFrame, others: HumanDecisions, seed: int = 0) -> M
     rng = stream(seed, "gap")
     weights = rng.multinomial(people.height, np.full(people.height, 1 / people.height), size=2_000)
     drawn = weights @ sums
-    gaps = (drawn[:, 1] - drawn[:, 2]) / (drawn[:, 3] - drawn[:, 2])
     total = sums.sum(0)
-    low, high = np.quantile(gaps, (0.025, 0.975))
-    return {
+    shares = {
         "people": float(people.height),
         "decisions": float(total[0]),
         "accuracy": float(total[1] / total[0]),
         "majority": float(total[2] / total[0]),
         "retest": float(total[3] / total[0]),
-        "gap_closed": float((total[1] - total[2]) / (total[3] - total[2])),
-        "low": float(low),
-        "high": float(high),
     }
+    if total[3] <= total[2]:
+        return shares  # Nobody repeats themselves more often than the majority is right: there is no gap to close.
+    possible = drawn[drawn[:, 3] > drawn[:, 2]]
+    gaps = (possible[:, 1] - possible[:, 2]) / (possible[:, 3] - possible[:, 2])
+    low, high = np.quantile(gaps, (0.025, 0.975))
+    closed = (total[1] - total[2]) / (total[3] - total[2])
+    return shares | {"gap_closed": float(closed), "low": float(low), "high": float(high)}

@@ -11,11 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 import pydantic
 
-from populace.base.errors import TrainingError
 from populace.base.randomness import stream
 from populace.training.base_network import MATRICES, Matrix, training_library
 from populace.training.examples import TrainingExamples
 from populace.training.sequences import ModelVocabulary, Sequences, pack
+from populace.training.training_state import BEST, STATE, enter_weights, read_state, write_state
+from populace.training.tree_attention import TreeAttention
 
 
 class Source(Protocol):
@@ -257,124 +258,40 @@ class Trainer:
             return False
         if look.unseen_loss < self._best:
             self._best, self._waiting = look.unseen_loss, 0
-            self._keep("best.pt", {name: each.detach().cpu() for name, each in self.trained.items()})
+            if self.folder is not None:
+                write_state(self.folder / BEST, self.trained)
             return False
         self._waiting += 1
         return self._waiting >= self.settings.patience
 
     def _save(self) -> None:
-        state = {
-            "weights": {name: each.detach().cpu() for name, each in self.trained.items()},
-            "optimizer": self.optimizer.state_dict(),
-            "counts": [self._done, self._step, self._tokens, self._targets, self._waiting],
-            "best": self._best,
-            "looks": [[*vars(look).values()] for look in self.looks],
-        }
-        self._keep("state.pt", state)
-
-    def _keep(self, name: str, state: object) -> None:
         if self.folder is None:
             return
-        torch = training_library("torch")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        new = self.folder / f"{name}.new"
-        torch.save(state, new)
-        new.replace(self.folder / name)
+        tensors = dict(self.trained)
+        for name, each in self.trained.items():
+            tensors |= {f"{key}/{name}": value for key, value in self.optimizer.state[each].items()}
+        counts = [self._done, self._step, self._tokens, self._targets, self._waiting]
+        best = None if math.isinf(self._best) else self._best
+        facts = {"counts": counts, "best": best, "looks": [[*vars(look).values()] for look in self.looks]}
+        write_state(self.folder / STATE, tensors, facts)
 
     def _restore(self) -> None:
-        path = None if self.folder is None else self.folder / "state.pt"
+        path = None if self.folder is None else self.folder / STATE
         if path is None or not path.is_file():
             return
-        state = self._read(path)
-        self._enter(state["weights"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self._done, self._step, self._tokens, self._targets, self._waiting = state["counts"]
-        self._best = state["best"]
-        self.looks = [Look(*values) for values in state["looks"]]
+        tensors, facts = read_state(path)
+        enter_weights(self.trained, {name: each for name, each in tensors.items() if "/" not in name})
+        for name, each in self.trained.items():
+            keys = {key: value for key, value in tensors.items() if key.endswith(f"/{name}")}
+            self.optimizer.state[each] = {
+                key.partition("/")[0]: value if value.ndim == 0 else value.to(each.device)
+                for key, value in keys.items()
+            }
+        self._done, self._step, self._tokens, self._targets, self._waiting = facts["counts"]
+        self._best = math.inf if facts["best"] is None else facts["best"]
+        self.looks = [Look(*values) for values in facts["looks"]]
 
     def _load_best(self) -> None:
-        path = None if self.folder is None else self.folder / "best.pt"
+        path = None if self.folder is None else self.folder / BEST
         if self.settings.patience and path is not None and path.is_file():
-            self._enter(self._read(path))
-
-    def _read(self, path: Path) -> Any:
-        try:
-            # Only numbers and plain containers are read; nothing in the file can run.
-            return training_library("torch").load(path, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, ValueError, KeyError, EOFError) as error:
-            raise TrainingError(f"{path} is damaged: {error}.", "Remove it; training then begins anew.") from error
-
-    def _enter(self, weights: dict[str, Any]) -> None:
-        torch = training_library("torch")
-        if set(weights) != set(self.trained):
-            raise TrainingError("the state in the folder belongs to another network.", "Name another folder.")
-        with torch.no_grad():
-            for name, each in self.trained.items():
-                each.copy_(weights[name])
-
-
-class TreeAttention:
-    """Computes packed trees: every token sees the beginning of its tree and its own branch.
-
-    Args:
-        model: A causal language model of transformers, with or without an adapter.
-    """
-
-    def __init__(self, model: Any) -> None:
-        torch = training_library("torch")
-        self.network = model.get_base_model() if hasattr(model, "get_base_model") else model
-        self.device = next(model.parameters()).device
-        self._flexible = self.device.type == "cuda"
-        self.network.set_attn_implementation("flex_attention" if self._flexible else "sdpa")
-        if self._flexible:
-            torch.set_float32_matmul_precision("high")
-            from torch.nn.attention.flex_attention import create_block_mask
-
-            self._block_mask = torch.compile(create_block_mask)
-            for layer in self.network.model.layers:
-                layer.compile()
-
-    def loss(self, batch: Sequences, size: int) -> Any:
-        """The mean loss of a batch, weighted; rows are filled up to a size, so that shapes stay the same."""
-        torch = training_library("torch")
-        logs = self.log_probabilities(batch, size)
-        weights = torch.from_numpy(batch.target_weights).to(self.device)
-        return -(logs * weights).sum() / weights.sum()
-
-    def log_probabilities(self, batch: Sequences, size: int) -> Any:
-        """The log-probability of every target of a batch."""
-        torch = training_library("torch")
-        short = max(0, size - len(batch)) if self._flexible else 0
-
-        def moved(array: Any) -> Any:
-            filled = np.pad(array, ((0, short), (0, 0))) if short else array
-            return torch.from_numpy(np.ascontiguousarray(filled)).long().to(self.device, non_blocking=True)
-
-        tokens, places, trees, branches = map(moved, (batch.tokens, batch.places, batch.trees, batch.branches))
-        states_at = batch.target_sequences.astype(np.int64) * batch.tokens.shape[1] + batch.target_places
-        positions, inverse = np.unique(states_at, return_inverse=True)
-        precise = torch.autocast("cuda", torch.bfloat16) if self._flexible else torch.autocast("cpu", enabled=False)
-        with precise:
-            states = self.network.model(
-                input_ids=tokens, position_ids=places, attention_mask=self._mask(trees, branches), use_cache=False
-            ).last_hidden_state
-            chosen = states.reshape(-1, states.shape[-1])[torch.from_numpy(positions).to(self.device)]
-            scores = self.network.lm_head(chosen).float()
-        targets = torch.from_numpy(batch.target_tokens.astype(np.int64)).to(self.device)
-        rows = torch.from_numpy(inverse.astype(np.int64)).to(self.device)
-        return scores[rows, targets] - torch.logsumexp(scores, -1)[rows]
-
-    def _mask(self, trees: Any, branches: Any) -> Any:
-        torch = training_library("torch")
-        if self._flexible:
-
-            def visible(row: Any, head: Any, query: Any, key: Any) -> Any:
-                own = (branches[row, key] == 0) | (branches[row, key] == branches[row, query])
-                return ((trees[row, key] == trees[row, query]) & own & (key <= query)) | (key == query)
-
-            count, length = trees.shape
-            return self._block_mask(visible, count, None, length, length, device=self.device)
-        own = (branches[:, None, :] == 0) | (branches[:, None, :] == branches[:, :, None])
-        order = torch.arange(trees.shape[1], device=self.device)
-        seen = (trees[:, None, :] == trees[:, :, None]) & own & (order[None, :] <= order[:, None])
-        return (seen | (order[None, :] == order[:, None]))[:, None]
+            enter_weights(self.trained, read_state(path)[0])

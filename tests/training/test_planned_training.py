@@ -1,0 +1,125 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from populace.base.errors import TrainingError, UnknownNameError
+from populace.models.adapters import read_adapter
+from populace.training.plan import TrainingPlan
+from populace.training.planned_training import PlannedTraining
+from support.commands import populace
+from support.corpora import small_corpus
+
+
+def plan_file(folder: Path, base: Path, **changes: object) -> Path:
+    plan = {
+        "name": "tiny",
+        "base": str(base),
+        "licences": ["CC0-1.0", "MIT"],
+        "data": [{"decisions": "corpus", "passes": 1}, {"situations": 1, "passes": 1}],
+        "settings": {"rank": 2, "length": 640, "batch": 4, "pool": 1, "check_every": 1},
+    }
+    path = folder / "plan.yaml"
+    path.write_text(json.dumps(plan | changes), "utf-8")
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return small_corpus(tmp_path / "corpus")
+
+
+def test_a_plan_trains_scores_and_leaves_an_adapter_with_its_manifest(tmp_path, corpus, tiny_base):
+    path = plan_file(tmp_path, tiny_base, data=[{"decisions": "corpus", "passes": 1}])
+    command = ["train", str(path), "--to", str(tmp_path / "out"), "--device", "cpu"]
+    result = populace(*command)
+    assert result.returncode == 0, result.stderr
+    assert "unseen people" in result.stdout and "majority" in result.stdout
+    adapter = read_adapter(tmp_path / "out" / "tiny.gguf")
+    assert adapter.card.kind == "human"
+    assert adapter.card.figures["trained task"]["tasks"] == 1
+    assert adapter.card.figures["attitude"]["gap"]["retest"] == pytest.approx(0.5, abs=0.4)
+    assert any("MIT" in licence for licence in adapter.card.licences)
+    assert (tmp_path / "out" / "curve.csv").is_file()
+    again = populace(*command, "--only-score")
+    assert again.returncode == 0, again.stderr
+    assert read_adapter(tmp_path / "out" / "tiny.gguf").card.figures == adapter.card.figures
+
+
+def test_made_up_situations_make_an_adapter_calibrated(tmp_path, corpus, tiny_base):
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base))
+    manifest = PlannedTraining(plan, tmp_path / "out").manifest([], {})
+    assert plan.kind == manifest["kind"] == "calibrated"
+    assert manifest["assumptions"][0]["source"]
+
+
+def test_a_licence_that_the_plan_does_not_name_is_refused(tmp_path, corpus, tiny_base):
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, licences=["CC0-1.0"]))
+    with pytest.raises(TrainingError, match="'MIT' \\(such as price\\)"):
+        PlannedTraining(plan, tmp_path / "out")
+
+
+def test_people_to_be_tested_may_not_be_in_training(tmp_path, corpus, tiny_base):
+    small_corpus(tmp_path / "test", 20, first=40)
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, test="test"))
+    with pytest.raises(TrainingError, match="to be tested are in training"):
+        PlannedTraining(plan, tmp_path / "out")
+
+
+def test_other_people_may_be_tested(tmp_path, corpus, tiny_base):
+    small_corpus(tmp_path / "test", 5, first=1000)
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, test="test"))
+    tested = PlannedTraining(plan, tmp_path / "out").tested
+    assert tested is not None and tested.table["person"].n_unique() == 5
+
+
+def test_what_is_held_out_is_in_no_source(tmp_path, corpus, tiny_base):
+    data = [{"decisions": "corpus", "passes": 1}]
+    plan = TrainingPlan.read(
+        plan_file(tmp_path, tiny_base, data=data, held_out={"tasks": ["walk"], "topics": ["Core"]})
+    )
+    training = PlannedTraining(plan, tmp_path / "out")
+    tasks = {
+        task
+        for source in training.sources()
+        for part in range(source.parts)
+        for task in source.examples(part).table["task"]
+    }
+    assert tasks == {"price"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"data": []}, "data"),
+        ({"data": [{"passes": 1}]}, "either `decisions`"),
+        ({"data": [{"decisions": "corpus", "passes": 0}]}, "passes"),
+        ({"name": "../x"}, "name"),
+        ({"settings": {"rank": -1}}, "rank"),
+        ({"settings": {"matrices": ["nothing"]}}, "matrices"),
+        ({"speed": 9}, "speed"),
+    ],
+)
+def test_a_wrong_plan_names_what_is_wrong(tmp_path, tiny_base, changes, message):
+    with pytest.raises(TrainingError, match=message):
+        TrainingPlan.read(plan_file(tmp_path, tiny_base, **changes))
+
+
+def test_a_held_out_task_that_does_not_exist_is_named(tmp_path, corpus, tiny_base):
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, held_out={"tasks": ["wlak"]}))
+    with pytest.raises(UnknownNameError, match="walk"):
+        PlannedTraining(plan, tmp_path / "out")
+
+
+def test_a_plan_that_is_no_plan_and_a_base_that_is_not_there(tmp_path, corpus, tiny_base):
+    (tmp_path / "list.yaml").write_text("[1, 2]")
+    with pytest.raises(TrainingError, match="not a training plan"):
+        TrainingPlan.read(tmp_path / "list.yaml")
+    plan = TrainingPlan.read(plan_file(tmp_path, tmp_path / "nothing.gguf"))
+    with pytest.raises(TrainingError, match="no model"):
+        PlannedTraining(plan, tmp_path / "out")
+
+
+def test_the_shipped_recipes_can_be_read():
+    for path in sorted((Path(__file__).parents[2] / "recipes").glob("*.yaml")):
+        assert TrainingPlan.read(path).name == path.stem
