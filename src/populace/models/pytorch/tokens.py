@@ -49,6 +49,11 @@ class ChatTokenizer:
         count = max(vocabulary.values()) + 1
         self.texts: list[str] = self._tokenizer.decode_batch([[i] for i in range(count)], skip_special_tokens=False)
 
+    @property
+    def backend(self) -> Any:
+        """The tokenizer itself, as the library tokenizers has it."""
+        return self._tokenizer
+
     def prompts(self, requests: Sequence[Request]) -> list[list[int]]:
         """The tokens of each request, from the beginning of the conversation to the end of its lead."""
         texts = [self._text(request) for request in requests]

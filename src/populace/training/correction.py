@@ -1,0 +1,295 @@
+"""Correction in rounds: simulate, sample decisions, score them, train, and simulate again.
+
+Beside the arm that learns from the scores, a control arm learns with the same compute from the same scores shuffled, so
+that what training does by itself is not taken for the effect of feedback. On a scenario that is never learned from, the
+distance from the base is measured in every round: what was lost elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import StorageError, TrainingError
+from populace.base.randomness import stream
+from populace.engine.run import simulate
+from populace.engine.workspace import Workspace
+from populace.models import SMOLLM2, from_peft
+from populace.training.base_network import add_lora, load_base, training_library
+from populace.training.correction_plan import CorrectionPlan
+from populace.training.decision_records import option_shares, sample_decisions
+from populace.training.preference import PreferencePairs, learn_preferences
+from populace.training.reinforcement import reinforce
+from populace.training.sequences import ModelVocabulary
+
+
+@dataclass(frozen=True)
+class RoundResult:
+    """What was measured before the training of a round.
+
+    Attributes:
+        seed: The seed.
+        arm: `feedback` or `control`.
+        round: How often was trained before.
+        score: The mean score of the sampled decisions.
+        score_count: How many of them were scored.
+        drift: The mean total variation distance from the base on the held-out scenario.
+        mass: The mean probability there that fell on any option.
+        lessons: How many pairs or steps the training after it had; 0 after the last.
+    """
+
+    seed: int
+    arm: str
+    round: int
+    score: float
+    score_count: int
+    drift: float
+    mass: float
+    lessons: int
+
+
+class Correction:
+    """A plan in progress. What is done is in its folder, and the same call goes on after an interruption.
+
+    Args:
+        plan: The plan.
+        folder: Where everything is written: runs, scores, adapters, results and the report.
+        device: `cpu` or `cuda`.
+    """
+
+    def __init__(self, plan: CorrectionPlan, folder: str | Path, *, device: str = "cpu") -> None:
+        self.plan, self.folder, self.device = plan, Path(folder), device
+        self.base = SMOLLM2.fetch() if plan.base == "embedded" else Path(plan.base).expanduser()
+        if not self.base.exists():
+            raise TrainingError(f"there is no model {self.base}.", "Name a GGUF file or a folder, or `embedded`.")
+        if plan.engine == "embedded" and not self.base.is_file():
+            raise TrainingError(f"{self.base} is no GGUF file.", "Write `engine: transformers` for a folder.")
+        for part in (plan.scenario, plan.held_out):
+            part.build()  # What is wrong with a parameter is said before anything is computed.
+        self.workspace = Workspace(self.folder / "workspace")
+        self.vocabulary = ModelVocabulary(self.base)
+        self._check_plan()
+
+    def _check_plan(self) -> None:
+        path = self.folder / "plan.json"
+        text = self.plan.model_dump_json(indent=1)
+        if path.is_file() and path.read_text("utf-8") != text:
+            raise TrainingError(f"{self.folder} holds the correction of another plan.", "Name another folder.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _write(path, text)
+
+    @property
+    def results(self) -> list[RoundResult]:
+        """What was measured so far."""
+        path = self.folder / "results.jsonl"
+        lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+        return [RoundResult(**json.loads(line)) for line in lines]
+
+    def run(self, watch: Callable[[RoundResult], None] = lambda result: None) -> list[RoundResult]:
+        """Do what is left of the plan, and return all results.
+
+        Args:
+            watch: Called with each result.
+        """
+        done = {(each.seed, each.arm, each.round): each for each in self.results}
+        for seed in self.plan.seeds:
+            for arm in self.plan.arms:
+                if (seed, arm, self.plan.rounds) not in done:
+                    self._run_arm(seed, arm, done, watch)
+        return self.results
+
+    def _run_arm(
+        self,
+        seed: int,
+        arm: str,
+        done: dict[tuple[int, str, int], RoundResult],
+        watch: Callable[[RoundResult], None],
+    ) -> None:
+        model = add_lora(load_base(self.base, self.device), self.plan.rank, seed)
+        held_out = self._held_out(seed)
+        before, _ = option_shares(model, self.vocabulary, held_out)
+        for number in range(self.plan.rounds + 1):
+            place = self._place(seed, arm, number)
+            if number and (place / "adapter").is_dir():
+                _enter_adapter(model, place / "adapter")
+            if (seed, arm, number) in done:
+                continue
+            run = simulate(
+                self.plan.scenario.build(),
+                model=self._spec(seed, arm, number),
+                seed=_run_seed(seed, number),
+                workspace=self.workspace,
+            )
+            generator = stream(seed, f"correction/{number}")
+            decisions = sample_decisions(run, self.plan.decisions, generator)
+            if not decisions.height:
+                raise TrainingError(
+                    f"{self.plan.scenario.name} asked nothing with options that the model could be scored on.",
+                    "Correct a scenario in which people choose.",
+                )
+            scores = self._score(decisions, "option")
+            shares, masses = option_shares(model, self.vocabulary, held_out)
+            distances = [float(np.abs(old - new).sum() / 2) for old, new in zip(before, shares, strict=True)]
+            lessons = 0
+            if number < self.plan.rounds:
+                following = self._place(seed, arm, number + 1)
+                lessons = self._train(model, decisions, scores, seed, arm, number)
+                self._keep(model, following, arm, number + 1)
+            known = scores[~np.isnan(scores)]
+            result = RoundResult(
+                seed, arm, number, float(known.mean()) if len(known) else float("nan"), len(known),
+                float(np.mean(distances)), float(masses.mean()), lessons,
+            )  # fmt: skip
+            self._append(result)
+            watch(result)
+
+    def _held_out(self, seed: int) -> pl.DataFrame:
+        """Decisions of the base in the scenario that is never learned from; their prompts are asked in every round."""
+        run = simulate(
+            self.plan.held_out.build(), model=self._spec(seed, "", 0), seed=_run_seed(seed, 0), workspace=self.workspace
+        )
+        decisions = sample_decisions(run, self.plan.decisions, stream(seed, "correction/held-out"))
+        if not decisions.height:
+            raise TrainingError(f"{self.plan.held_out.name} asked nothing with options.", "Hold out another one.")
+        return decisions
+
+    def _spec(self, seed: int, arm: str, number: int) -> str:
+        adapter = self._place(seed, arm, number) / f"{self.plan.name}.gguf"
+        plus = f"+{adapter.resolve()}" if number else ""
+        device = f"?device={self.device}" if self.plan.engine == "transformers" else ""
+        return f"{self.plan.engine}:{self.base.resolve()}{plus}{device}"
+
+    def _place(self, seed: int, arm: str, number: int) -> Path:
+        return self.folder / f"seed-{seed}" / arm / f"round-{number}"
+
+    def _score(self, decisions: pl.DataFrame, option: str) -> Any:
+        """The scores of an option of each decision; the column names which."""
+        scores = self.plan.score.score(
+            decisions.with_columns(word=pl.col("words").list.get(pl.col(option))), self.workspace
+        )
+        if option == "option" and np.isnan(scores).all():
+            if self.plan.score.people:
+                raise TrainingError(
+                    f"none of the {decisions.height} decisions of this round is scored yet.",
+                    f"Score them: populace studio --workspace {self.workspace.folder}; the same command then goes on.",
+                )
+            raise TrainingError(f"{self.plan.score.description} scored none of {decisions.height} decisions.")
+        return scores
+
+    def _train(self, model: Any, decisions: pl.DataFrame, scores: Any, seed: int, arm: str, number: int) -> int:
+        generator = stream(seed, f"correction/training/{number}")
+        if self.plan.method == "reinforcement":
+            settings = self.plan.reinforcement.model_copy(update={"seed": seed * 1000 + number})
+            reinforce(model, self.vocabulary, decisions, self._reward(arm, generator), settings)
+            return settings.steps
+        pairs = self._pairs(decisions, scores, arm, generator)
+        chosen = self.plan.preference.model_copy(update={"seed": seed * 1000 + number})
+        learn_preferences(model, self.vocabulary, pairs, chosen)
+        return len(pairs)
+
+    def _pairs(self, decisions: pl.DataFrame, scores: Any, arm: str, generator: np.random.Generator) -> PreferencePairs:
+        """Each decision beside another option that the model might have chosen; the better one by its score.
+
+        Where the other option has no score, a decision that is better than the mean is the better one. In the control
+        arm a coin says which is better.
+        """
+        others = [_other_option(row, generator) for row in decisions.iter_rows(named=True)]
+        decisions = decisions.with_columns(other=pl.Series(others, dtype=pl.Int64))
+        other_scores = self._score(decisions, "other")
+        compared = np.where(np.isnan(other_scores), np.nanmean(scores), other_scores)
+        better = scores > compared
+        useful = ~np.isnan(scores) & (scores != compared)
+        coins = generator.random(decisions.height) < 0.5
+        if arm == "control":
+            better = coins
+        rows = [
+            {
+                **{name: row[name] for name in ("system", "user", "lead")},
+                "better": row["replies"][row["option" if wins else "other"]],
+                "worse": row["replies"][row["other" if wins else "option"]],
+                "origin": self.plan.score.description,
+            }
+            for row, wins, used in zip(decisions.iter_rows(named=True), better, useful, strict=True)
+            if used
+        ]
+        if not rows:
+            raise TrainingError("no two options of a decision have different scores, so nothing can be learned.")
+        return PreferencePairs.of(rows)
+
+    def _reward(self, arm: str, generator: np.random.Generator) -> Callable[[pl.DataFrame], list[float]]:
+        """The score of the option that a reply names; a reply that names none gets the lowest that there is."""
+
+        def reward(replies: pl.DataFrame) -> list[float]:
+            texts = replies["reply"].to_list()
+            options = [_named_option(text, row) for text, row in zip(texts, replies["replies"], strict=True)]
+            named = np.array([option is not None for option in options])
+            table = replies.with_columns(choice=pl.Series([option or 0 for option in options], dtype=pl.Int64))
+            scores = self._score(table, "choice")
+            lowest = float(np.nanmin(scores)) if not np.isnan(scores).all() else 0.0
+            numbers = np.where(named & ~np.isnan(scores), scores, lowest - 1.0)
+            return [float(each) for each in (generator.permutation(numbers) if arm == "control" else numbers)]
+
+        return reward
+
+    def _keep(self, model: Any, place: Path, arm: str, number: int) -> None:
+        """Save the adapter, in the format of peft and as a file that names its base."""
+        model.save_pretrained(place / "adapter.new")
+        manifest = {
+            "kind": "judge",
+            "note": f"Round {number} of the correction {self.plan.name}, arm {arm}.",
+            "data": [{"name": f"decisions of simulated people in {self.plan.scenario.name}", "licence": ""}],
+            "assumptions": [f"Good is what {self.plan.score.description} scores high."],
+            "settings": self.plan.model_dump(mode="json"),
+        }
+        file = place / f"{self.plan.name}.gguf"
+        from_peft(place / "adapter.new", self.base, file, manifest=manifest, name=f"{self.plan.name}-{arm}-{number}")
+        shutil.rmtree(place / "adapter", ignore_errors=True)
+        os.replace(place / "adapter.new", place / "adapter")
+
+    def _append(self, result: RoundResult) -> None:
+        path = self.folder / "results.jsonl"
+        earlier = path.read_text("utf-8") if path.is_file() else ""
+        _write(path, earlier + json.dumps(asdict(result)) + "\n")
+
+
+def _run_seed(seed: int, number: int) -> int:
+    return seed * 1000 + number
+
+
+def _other_option(row: dict[str, Any], generator: np.random.Generator) -> int:
+    """Another option than the chosen one, by what the model gave each."""
+    chances = np.array(row["probabilities"], np.float64)
+    chances[row["option"]] = 0.0
+    if chances.sum() <= 0:
+        chances = np.ones(len(chances))
+        chances[row["option"]] = 0.0
+    return int(generator.choice(len(chances), p=chances / chances.sum()))
+
+
+def _named_option(reply: str, replies: list[str]) -> int | None:
+    """The option that a reply begins to write; None where it is none or could be several."""
+    text = reply.strip()
+    matches = [place for place, each in enumerate(replies) if text and each.strip().startswith(text)]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _enter_adapter(model: Any, folder: Path) -> None:
+    weights = training_library("safetensors.torch").load_file(folder / "adapter_model.safetensors")
+    training_library("peft").set_peft_model_state_dict(model, weights)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        beside = path.with_name(f".{path.name}.new")
+        beside.write_text(text, "utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise StorageError.not_writable(path, error) from error
