@@ -23,7 +23,7 @@ from support.audit import IN_FULL
 from support.mutations import mutate
 from support.received import FILE_COMMANDS, Received, outcome
 
-COUNT = 1000
+COUNT = 500
 AUDIT_SEEDS = range(*map(int, os.environ.get("POPULACE_AUDIT_SEEDS", "0:2000").split(":")))
 """The changes of an audit; a part of them may be named."""
 WEIGHTS = [4, 2, 3, 4, 3, *[1] * len(FILE_COMMANDS)]

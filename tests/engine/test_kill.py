@@ -113,7 +113,7 @@ def stored(workspace: Path) -> int:
 @pytest.mark.slow
 @pytest.mark.audit
 @pytest.mark.xdist_group("kill")
-@pytest.mark.parametrize("moment", range(size(15, 50)))
+@pytest.mark.parametrize("moment", range(size(10, 50)))
 def test_a_run_that_is_killed_resumes_to_the_same_journal_and_asks_nothing_twice(
     moment: int,
     server: Server,

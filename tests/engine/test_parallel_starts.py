@@ -15,7 +15,7 @@ from populace.scenarios.norms import Norms
 from support.audit import size
 from support.starts import start_rounds
 
-ROUNDS, STARTS = size(12, 50), 8
+ROUNDS, STARTS = size(8, 50), 8
 
 
 @pytest.mark.audit

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -169,21 +170,23 @@ def test_a_file_is_remembered_by_the_next_process(tmp_path: Path) -> None:
     two.close()
 
 
-def _embed_many(path: Path, offset: int) -> None:
-    cached = CachedEmbedder(HashingEmbedder(8), path)
-    for n in range(40):
-        cached.embed([f"text {offset + n}", f"shared {n}"])
-    cached.close()
+EMBED_MANY = """
+import sys
+from pathlib import Path
+from populace.models import HashingEmbedder
+from populace.models.embedding_cache import CachedEmbedder
+
+cached, offset = CachedEmbedder(HashingEmbedder(8), Path(sys.argv[1])), int(sys.argv[2])
+for n in range(40):
+    cached.embed([f"text {offset + n}", f"shared {n}"])
+cached.close()
+"""
 
 
 def test_two_processes_may_share_a_file(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    both = [context.Process(target=_embed_many, args=(tmp_path / "vectors", offset)) for offset in (0, 1000)]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join()
-    assert [process.exitcode for process in both] == [0, 0]
+    command = [sys.executable, "-c", EMBED_MANY, str(tmp_path / "vectors")]
+    both = [subprocess.Popen([*command, offset]) for offset in ("0", "1000")]
+    assert [process.wait(60) for process in both] == [0, 0]
     cached = CachedEmbedder(HashingEmbedder(8), tmp_path / "vectors")
     assert len(cached) == 120
     cached.close()

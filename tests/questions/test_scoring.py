@@ -4,7 +4,7 @@ import math
 import string
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from populace.questions import Choice, Rating, mode_of, score, tell_ten_from_one
@@ -162,7 +162,7 @@ WORDS = st.lists(st.text("abn", min_size=1, max_size=4), min_size=2, max_size=4,
 
 
 @given(WORDS, st.data(), st.sampled_from(["", " ", "▁", "Ġ"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_where_words_are_chosen_the_first_token_of_every_option_counts_for_it(
     words: list[str], data: st.DataObject, mark: str
 ) -> None:

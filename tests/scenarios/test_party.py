@@ -201,7 +201,7 @@ class Morning(Party):
     """The first hours of a day."""
 
     def length(self) -> int:
-        return 9
+        return 6
 
 
 @pytest.mark.embedded

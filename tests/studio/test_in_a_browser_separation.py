@@ -17,6 +17,7 @@ from populace.engine.discovery import find_scenario
 from populace.engine.workspace import Workspace
 from populace.journal import Journal
 from populace.runs.overview import run_state
+from support.audit import IN_FULL
 from support.studio import browsing, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -81,6 +82,8 @@ def undisturbed(workspace: Path) -> str:
     return simulate(scenario, model="scripted:uniform", workspace=workspace / "other").digest
 
 
+@pytest.mark.audit
+@pytest.mark.skipif(not IN_FULL, reason="tests/studio/test_jobs.py has the same without a browser; in full: make audit")
 def test_a_run_ends_with_the_same_journal_though_studio_was_killed(tmp_path: Path, page: Any) -> None:
     with served(tmp_path) as (home, process):
         journal = started(page, home, tmp_path)

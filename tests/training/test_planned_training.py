@@ -121,5 +121,5 @@ def test_a_plan_that_is_no_plan_and_a_base_that_is_not_there(tmp_path, corpus, t
 
 
 def test_the_shipped_recipes_can_be_read():
-    for path in sorted((Path(__file__).parents[2] / "recipes").glob("*.yaml")):
+    for path in sorted((Path(__file__).parents[2] / "recipes").glob("people*.yaml")):
         assert TrainingPlan.read(path).name == path.stem

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from populace.base.errors import UsageError
+from populace.base.foreign_columns import csv_table
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
 from populace.cli.progress import fetch_missing_models
@@ -70,14 +71,14 @@ def tasks_command(
     result = comparison_table(comparisons)
     if not only_ask:
         files.append(target / "tasks.csv")
-        result.write_csv(files[-1])
+        csv_table(result).write_csv(files[-1])
     effects = [] if only_ask else [
         experiment_effect(decisions, given, task, control=first, treatment=second) for task, first, second in pairs
     ]  # fmt: skip
     effect_rows = effects_table(effects)
     if effects:
         files.append(target / "effects.csv")
-        effect_rows.write_csv(files[-1])
+        csv_table(effect_rows).write_csv(files[-1])
     report_json({"tasks": result, "effects": effect_rows, "files": [str(file) for file in files]})
     if not only_ask:
         table(result, "agents against people")

@@ -55,6 +55,7 @@ def personas(human: HumanAnswers, arm: Arm) -> pl.Series:
     Values and answers that are missing are left out.
 
     Example:
+        >>> import numpy as np
         >>> from populace.evaluation import EvaluationItem
         >>> item = EvaluationItem("tea", "Do you like tea?", ("yes", "no"), title="likes tea")
         >>> human = HumanAnswers(("a",), (item,), np.array([[0]]), np.array([[-1]]), pl.DataFrame({"age": [40]}))

@@ -232,6 +232,9 @@ class OpenAICompatible(Model):
                         if self.halted or errors:
                             break
                         results.put_nowait(await self._answer_lot(lot, requests))
+                        # The place is free only once the reply was taken and stored: no more replies than places can
+                        # be lost, and paid again, if the process is killed here.
+                        await asyncio.sleep(0)
             except ModelError as error:
                 errors.append(error)
             finally:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import TrainingError, UnknownNameError
+from populace.base.foreign_columns import csv_table
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.models.artifacts import SMOLLM2, sha256
 from populace.models.peft_folder import from_peft
@@ -195,7 +196,7 @@ class PlannedTraining:
             tables.append(table)
             figures["test"] = _summary(table)
         if tables:
-            pl.concat(tables, how="diagonal_relaxed").write_csv(self.folder / f"{name}.csv")
+            csv_table(pl.concat(tables, how="diagonal_relaxed")).write_csv(self.folder / f"{name}.csv")
         (self.folder / f"{name}.json").write_text(json.dumps(figures, indent=1), "utf-8")
         return figures
 

@@ -28,7 +28,7 @@ _OF_ESTIMATE = frozenset({"model", "workspace", "json"})
 _OF_RUN = frozenset(
     {each.name for each in FIELDS}
     | {"workspace", "json", "intervention", "concurrency", "retries", "timeout_s", "chart", "no_chart", "trust"}
-    | {"desk", "play_timeout_s"}
+    | {"desk", "play_timeout_s", "memories_on"}
 )
 """The commands' own options; a test compares them with the commands."""
 
