@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test lint audit bench docs clean
 
 demo: $(READY)
-	$(BIN)/populace run norms --model embedded --seed 1
+	$(BIN)/populace run norms --model embedded+people-calibrated --seed 1
 
 test: $(READY)
 	$(BIN)/populace models --fetch
