@@ -218,7 +218,7 @@ def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(tmp_path: 
     (folder,) = (tmp_path / "runs").iterdir()
     made = Run.open(folder).resume(max_calls=200)
     assert made.manifest.status.state == "complete"
-    assert made.answers().height == sum(made.statuses.values()) >= 3
+    assert made.answers().height == sum(made.statuses.values()) >= 2
     assert set(made.statuses) <= {"ok", "repaired", "unparseable", "refused"}
 
 

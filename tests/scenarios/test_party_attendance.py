@@ -135,7 +135,7 @@ def test_a_planted_effect_is_found_in_nine_of_ten_towns() -> None:
 
 @pytest.mark.audit
 def test_in_two_hundred_towns_the_interval_covers_zero_in_nineteen_of_twenty() -> None:
-    covered, towns = 0, size(5, 200)
+    covered, towns = 0, size(8, 200)
     for town in range(towns):
         pairs = [pair(1000 * town + seed, Outings) for seed in range(5)]
         covered += attendance_effect(pairs, Outings).estimate.contains(0)

@@ -41,7 +41,7 @@ from support.audit import IN_FULL, size
 from support.studies import studied
 from support.studio import visit
 
-REQUESTS, TO_PAGES = size(3_500, 20_000), size(300, 2_500)
+REQUESTS, TO_PAGES = size(4_500, 20_000), size(400, 2_500)
 SHARE_OF_HEAVY = 0.2
 """How often routes that read a whole experiment, or all runs or scenarios, are asked for, compared with others."""
 SLOW_S = 20.0

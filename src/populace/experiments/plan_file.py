@@ -13,7 +13,7 @@ def shipped_experiments() -> dict[str, Path]:
 
     Example:
         >>> [name for name in shipped_experiments() if name.startswith("norms")]
-        ['norms-fluctuation', 'norms-sensitivity', 'norms-starts']
+        ['norms-fluctuation', 'norms-paths', 'norms-sensitivity', 'norms-starts']
     """
     folder = Path(str(resources.files("populace.scenarios")))
     return {file.stem: file for file in sorted(folder.glob("*/experiments/*.yaml"), key=lambda file: file.stem)}
