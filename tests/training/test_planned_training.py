@@ -3,12 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from populace.base.errors import TrainingError, UnknownNameError
+from populace.base.errors import ModelFileError, TrainingError, UnknownNameError
 from populace.models.adapters import read_adapter
 from populace.training.plan import TrainingPlan
 from populace.training.planned_training import PlannedTraining
 from support.commands import populace
 from support.corpora import small_corpus
+from support.tiny_models import tiny_folder
 
 
 def plan_file(folder: Path, base: Path, **changes: object) -> Path:
@@ -123,3 +124,53 @@ def test_a_plan_that_is_no_plan_and_a_base_that_is_not_there(tmp_path, corpus, t
 def test_the_shipped_recipes_can_be_read():
     for path in sorted((Path(__file__).parents[2] / "recipes").glob("people*.yaml")):
         assert TrainingPlan.read(path).name == path.stem
+
+
+def test_a_folder_is_not_continued_under_another_plan(tmp_path, corpus, tiny_base):
+    data = [{"decisions": "corpus", "passes": 1}]
+    path = plan_file(tmp_path, tiny_base, data=data)
+    command = ["train", str(path), "--to", str(tmp_path / "out"), "--device", "cpu", "--no-score"]
+    assert populace(*command).returncode == 0
+    assert populace(*command).returncode == 0, "the same plan goes on, here at its end"
+    plan_file(tmp_path, tiny_base, data=[{"decisions": "corpus", "passes": 2}])
+    refused = populace(*command)
+    assert refused.returncode == 2 and "another plan" in refused.stderr
+
+
+def test_a_start_from_an_adapter_of_another_base_is_refused_by_hash(tmp_path, corpus, tiny_base):
+    data = [{"decisions": "corpus", "passes": 1}]
+    first = plan_file(tmp_path, tiny_base, data=data)
+    assert populace("train", str(first), "--to", str(tmp_path / "out"), "--device", "cpu", "--no-score").returncode == 0
+    other = tiny_folder(tmp_path / "other", seed=9)
+    plan = TrainingPlan.read(plan_file(tmp_path, other, data=data, start=str(tmp_path / "out" / "adapter")))
+    with pytest.raises(ModelFileError):
+        PlannedTraining(plan, tmp_path / "next").network("cpu")
+
+
+def test_all_weights_can_be_trained_and_scored_again(tmp_path, corpus, tiny_base):
+    settings = {"rank": 0, "length": 640, "batch": 4, "pool": 1, "check_every": 1}
+    path = plan_file(tmp_path, tiny_base, data=[{"decisions": "corpus", "passes": 1}], settings=settings)
+    command = ["train", str(path), "--to", str(tmp_path / "out"), "--device", "cpu"]
+    assert populace(*command).returncode == 0
+    figures = (tmp_path / "out" / "figures.json").read_text()
+    again = populace(*command, "--only-score")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "out" / "figures.json").read_text() == figures
+
+
+def test_scoring_what_was_never_trained_is_refused(tmp_path, corpus, tiny_base):
+    refused = populace("train", str(plan_file(tmp_path, tiny_base)), "--to", str(tmp_path / "out"), "--only-score")
+    assert refused.returncode == 2 and "holds no trained adapter" in " ".join(refused.stderr.split())
+
+
+def test_examples_that_do_not_fit_are_refused_and_not_learned_as_nothing(tmp_path, corpus, tiny_base):
+    settings = {"rank": 2, "length": 32, "batch": 4, "pool": 1}
+    path = plan_file(tmp_path, tiny_base, data=[{"decisions": "corpus", "passes": 1}], settings=settings)
+    refused = populace("train", str(path), "--to", str(tmp_path / "out"), "--device", "cpu")
+    assert refused.returncode == 2 and "fits into 32 tokens" in refused.stderr
+
+
+def test_people_may_be_tested_when_only_situations_are_learned(tmp_path, corpus, tiny_base):
+    small_corpus(tmp_path / "test", 5, first=1000)
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, data=[{"situations": 1}], test="test"))
+    assert PlannedTraining(plan, tmp_path / "out").tested is not None

@@ -153,3 +153,14 @@ def test_a_padded_batch_has_the_loss_of_the_sequences_in_it(vocabulary, tiny_bas
     attention = TreeAttention(load_base(tiny_base, "cpu"))
     with torch.no_grad():
         assert float(attention.loss(doubled, 4)) == pytest.approx(float(attention.loss(sequences, 4)), abs=1e-5)
+
+
+def test_a_training_that_ended_early_does_not_go_on_when_it_is_started_again(vocabulary, tiny_base, tmp_path):
+    settings = SETTINGS.model_copy(update={"patience": 1, "pool": 1})
+    source, unseen = PlantedRule(), TrainingExamples(PlantedRule().examples(1, 5).table.head(4))
+    first = Trainer(load_base(tiny_base, "cpu"), vocabulary, settings, folder=tmp_path)
+    first._best = -1.0  # Nothing can be better, so the first look ends it.
+    first.train([source], [1.0], unseen=unseen)
+    second = Trainer(load_base(tiny_base, "cpu"), vocabulary, settings, folder=tmp_path)
+    second.train([source], [1.0], unseen=unseen)
+    assert len(second.looks) == len(first.looks) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from populace.base.errors import UsageError
 from populace.cli.options import command, option
 from populace.cli.output import facts, out, report_json, row_table
 
@@ -37,8 +36,6 @@ def train_command(
     if zero_shot:
         model = load_base(training.base, place)
     elif only_score:
-        if not (training.folder / "adapter").is_dir():
-            raise UsageError(f"{training.folder} holds no adapter.", f"Train it first: populace train {plan}")
         model = training.saved_network(place)
     else:
         out.print_line(f"  training {read.name} on {place}; interrupt it at any time, and the same command goes on.")

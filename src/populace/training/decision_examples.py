@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from populace.base.documents import parse_json_object
@@ -95,7 +97,7 @@ class DecisionSource:
         rows = _situations(table)
         self.parts = max(1, round(rows.height / size))
         key = pl.when(pl.col("profile") == "{}").then(pl.col("seen")).otherwise(pl.col("profile"))
-        self._part = (rows.select(key.alias("key"))["key"].hash(seed=seed) % self.parts).to_numpy().astype(np.uint32)
+        self._part = _part_numbers(rows.select(key.alias("key"))["key"], self.parts, seed)
         # Each profile and each situation is held once, which makes a source small to send to other processes.
         self._texts = {name: rows[name].unique().sort() for name in ("task", "profile", "seen")}
         codes = [pl.col(name).replace_strict(texts, _codes(texts)) for name, texts in self._texts.items()]
@@ -241,6 +243,13 @@ def _situations(table: pl.DataFrame) -> pl.DataFrame:
         .agg(pl.col("answer").alias("choices"), pl.col("count").alias("counts"), pl.col("person").first())
         .with_columns(weight=pl.col("counts").list.sum().cast(pl.Float64).clip(upper_bound=_MOST_WEIGHT))
     )
+
+
+def _part_numbers(keys: pl.Series, parts: int, seed: int) -> npt.NDArray[np.uint32]:
+    """The part of each row, by its key alone, the same in every version of every library."""
+    texts = keys.unique().sort()
+    numbers = pl.Series([zlib.crc32(f"{seed}/{text}".encode()) % parts for text in texts], dtype=pl.UInt32)
+    return keys.replace_strict(texts, numbers, return_dtype=pl.UInt32).to_numpy()
 
 
 def _codes(texts: pl.Series) -> pl.Series:

@@ -16,8 +16,9 @@ import polars as pl
 from populace.base.errors import TrainingError, UnknownNameError
 from populace.base.foreign_columns import csv_table
 from populace.evaluation.human_decisions import HumanDecisions
+from populace.models.adapter_bases import read_base, weights_sha256
 from populace.models.artifacts import SMOLLM2, sha256
-from populace.models.peft_folder import from_peft
+from populace.models.peft_folder import RECORD, from_peft, read_peft
 from populace.training.base_network import add_lora, load_base, training_library
 from populace.training.decision_examples import DecisionSource
 from populace.training.examples import TrainingExamples
@@ -88,7 +89,8 @@ class PlannedTraining:
         if self.plan.test is None:
             return None
         tested = HumanDecisions.read(self.plan.test)
-        known = pl.concat([each.training.table["person"] for each in self._divisions.values()])
+        people = [each.training.table["person"] for each in self._divisions.values()]
+        known = pl.concat([pl.Series("person", [], pl.String), *people])
         shared = tested.table.filter(pl.col("person").is_in(known.unique().implode()))["person"].unique().sort()
         if len(shared):
             raise TrainingError(
@@ -136,13 +138,15 @@ class PlannedTraining:
             return model
         model = add_lora(model, settings.rank, settings.seed, settings.matrices)
         if self.plan.start is not None:
-            load_adapter(model, self.plan.start)
+            load_adapter(model, self.plan.start, self.base)
         return model
 
     def train(self, device: str, *, workers: int = 0, watch: Callable[[Look], None] = lambda look: None) -> Any:
         """Train, or go on where an interrupted training stopped; returns the network."""
         model = self.network(device)
-        trainer = Trainer(model, self.vocabulary, self.plan.settings, folder=self.folder, workers=workers)
+        trainer = Trainer(
+            model, self.vocabulary, self.plan.settings, folder=self.folder, workers=workers, identity=self.identity()
+        )
         self.folder.mkdir(parents=True, exist_ok=True)
 
         def look_on(look: Look) -> None:
@@ -151,17 +155,36 @@ class PlannedTraining:
 
         passes = [part.passes for part in self.plan.data]
         trainer.train(self.sources(), passes, unseen=self.unseen(), watch=look_on)
-        model.save_pretrained(self.folder / "adapter")
+        model.save_pretrained(self.folder / self._weights)
         if self.plan.settings.rank:
+            record: dict[str, Any] = {"name": self.plan.name, "base_name": self.base.stem}
+            record |= {"base_sha256": weights_sha256(self.base), "manifest": self.manifest(trainer.looks, {})}
+            (self.folder / "adapter" / RECORD).write_text(json.dumps(record), "utf-8")
             self.write_adapter(trainer.looks, {})
         return model
 
+    @property
+    def _weights(self) -> str:
+        """The folder of the trained weights: an adapter, or the whole model where all weights are trained."""
+        return "adapter" if self.plan.settings.rank else "model"
+
+    def identity(self) -> str:
+        """A digest of all that decides what is learned; a state of another plan is not continued."""
+        data = {str(folder): _digest(folder) for folder in self._divisions}
+        text = json.dumps([self.plan.model_dump(mode="json"), data, weights_sha256(self.base)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def saved_network(self, device: str) -> Any:
         """The base with the adapter that training wrote to the folder."""
-        model = add_lora(
-            load_base(self.base, device), self.plan.settings.rank, self.plan.settings.seed, self.plan.settings.matrices
-        )
-        load_adapter(model, self.folder / "adapter")
+        settings = self.plan.settings
+        if not (self.folder / self._weights).is_dir():
+            raise TrainingError(
+                f"{self.folder} holds no trained {self._weights}.", "Train it first, without --only-score."
+            )
+        if not settings.rank:
+            return load_base(self.folder / self._weights, device)
+        model = add_lora(load_base(self.base, device), settings.rank, settings.seed, settings.matrices)
+        load_adapter(model, self.folder / self._weights, self.base)
         return model
 
     def looks(self) -> list[Look]:
@@ -192,7 +215,7 @@ class PlannedTraining:
             figures |= _figures(table, scored, others)
         if self.tested is not None:
             scored = score_decisions(model, self.vocabulary, self.tested)
-            table = task_scores(scored, self.tested).with_columns(part=pl.lit("test"), family=pl.lit(""))
+            table = task_scores(scored, self._others(self.tested)).with_columns(part=pl.lit("test"), family=pl.lit(""))
             tables.append(table)
             figures["test"] = _summary(table)
         if tables:
@@ -200,12 +223,25 @@ class PlannedTraining:
         (self.folder / f"{name}.json").write_text(json.dumps(figures, indent=1), "utf-8")
         return figures
 
+    def _others(self, tested: HumanDecisions) -> HumanDecisions:
+        """Other people's decisions in the tasks that are tested; where nobody else is known, those of the tested."""
+        tables = [each.everything.table for each in self._divisions.values()]
+        known = pl.concat([tested.table.clear(), *tables]).filter(pl.col("task").is_in(list(tested.tasks)))
+        alone = tested.table.filter(~pl.col("task").is_in(known["task"].unique().implode()))
+        return HumanDecisions(tested.tasks, pl.concat([known, alone]))
+
     def _parts(self, division: _Division) -> dict[str, str]:
         held = self.plan.held_out
         parts = {}
         for name, task in division.everything.tasks.items():
-            unseen = "unseen task" if name in held.tasks else "unseen topic" if _has(task.topics, held.topics) else ""
-            parts[name] = unseen or ("attitude" if task.family == "attitude" else "trained task")
+            if _has(task.topics, held.topics):
+                parts[name] = "unseen topic"
+            elif (
+                name not in division.training.tasks
+            ):  # Also where `person` names a session, and a whole task is held out.
+                parts[name] = "unseen task"
+            else:
+                parts[name] = "attitude" if task.family == "attitude" else "trained task"
         return parts
 
     def manifest(self, looks: list[Look], figures: dict[str, Any]) -> dict[str, Any]:
@@ -250,9 +286,17 @@ class PlannedTraining:
         return path
 
 
-def load_adapter(model: Any, folder: Path) -> None:
-    """Enter the weights of a saved adapter into a network that has one of the same form."""
+def load_adapter(model: Any, folder: Path, base: Path) -> None:
+    """Enter the weights of a saved adapter into a network that has one of the same form.
+
+    Args:
+        model: The network.
+        folder: The folder of the adapter.
+        base: The model that the network was made from; an adapter that names another is refused.
+    """
     peft = training_library("peft")
+    source = read_base(base)
+    source.check(read_peft(folder, source))
     try:
         weights = training_library("safetensors.torch").load_file(folder / "adapter_model.safetensors")
     except (OSError, ValueError) as error:

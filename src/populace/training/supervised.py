@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import pydantic
 
+from populace.base.errors import TrainingError
 from populace.base.randomness import stream
 from populace.training.base_network import MATRICES, Matrix, training_library
 from populace.training.examples import TrainingExamples
@@ -129,6 +130,7 @@ class Trainer:
         settings: How to train.
         folder: Where the state is kept, so that training can go on after an interruption; None keeps nothing.
         workers: How many processes render examples; 0 renders in this one.
+        identity: What the training is; a state of another in the folder is refused.
     """
 
     def __init__(
@@ -139,9 +141,10 @@ class Trainer:
         *,
         folder: Path | None = None,
         workers: int = 0,
+        identity: str = "",
     ) -> None:
         self.model, self.vocabulary, self.settings = model, vocabulary, settings
-        self.folder, self.workers = folder, workers
+        self.folder, self.workers, self.identity = folder, workers, identity
         torch = training_library("torch")
         self.device = next(model.parameters()).device
         self.trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
@@ -152,6 +155,7 @@ class Trainer:
         )  # fmt: skip
         self.attention = TreeAttention(model)
         self.looks: list[Look] = []
+        self.too_long = 0
         self._done = self._step = self._tokens = self._targets = 0
         self._best = math.inf
         self._waiting = 0
@@ -175,13 +179,22 @@ class Trainer:
         settings = self.settings
         order = lessons([source.parts for source in sources], passes, settings.seed)
         self._restore()
+        if 0 < settings.patience <= self._waiting:
+            order = order[: self._done]  # It ended before, because unseen people were predicted no better.
         checked = None if unseen is None or not len(unseen) else pack(unseen, self.vocabulary, settings.length)
         pools = range(self._done, len(order), settings.pool)
         rendered = self._rendered(sources, order[self._done :])
         losses: list[float] = []
         for number, start in enumerate(pools, self._done // settings.pool + 1):
             members = [next(rendered) for _ in range(min(settings.pool, len(order) - start))]
-            losses += self._learn(Sequences.concat(members), start / len(order), len(members) / len(order))
+            pool = Sequences.concat(members)
+            self.too_long += pool.too_long
+            if not len(pool):
+                raise TrainingError(
+                    f"none of {pool.too_long} examples fits into {settings.length} tokens.",
+                    "Raise `length` in the plan.",
+                )
+            losses += self._learn(pool, start / len(order), len(members) / len(order))
             self._done = start + len(members)
             last = self._done == len(order)
             if number % settings.check_every and not last:
@@ -220,8 +233,14 @@ class Trainer:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             batch = sequences.take(rows)
-            loss = self.attention.loss(batch, settings.batch)
-            loss.backward()
+            try:
+                loss = self.attention.loss(batch, settings.batch)
+                loss.backward()
+            except training_library("torch").OutOfMemoryError as error:
+                raise TrainingError(
+                    f"the GPU has too little memory for {settings.batch} sequences of {settings.length} tokens.",
+                    "Lower `batch` or `length` in the plan; what was learned up to the last look is kept.",
+                ) from error
             training_library("torch").nn.utils.clip_grad_norm_(self.trained.values(), 1.0)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
@@ -272,7 +291,12 @@ class Trainer:
             tensors |= {f"{key}/{name}": value for key, value in self.optimizer.state[each].items()}
         counts = [self._done, self._step, self._tokens, self._targets, self._waiting]
         best = None if math.isinf(self._best) else self._best
-        facts = {"counts": counts, "best": best, "looks": [[*vars(look).values()] for look in self.looks]}
+        facts = {
+            "identity": self.identity,
+            "counts": counts,
+            "best": best,
+            "looks": [[*vars(look).values()] for look in self.looks],
+        }
         write_state(self.folder / STATE, tensors, facts)
 
     def _restore(self) -> None:
@@ -280,6 +304,11 @@ class Trainer:
         if path is None or not path.is_file():
             return
         tensors, facts = read_state(path)
+        if facts.get("identity") != self.identity:
+            raise TrainingError(
+                f"{path.parent} holds the state of another plan, or of other data.",
+                "Name another folder with --to, or remove this one to begin anew.",
+            )
         enter_weights(self.trained, {name: each for name, each in tensors.items() if "/" not in name})
         for name, each in self.trained.items():
             keys = {key: value for key, value in tensors.items() if key.endswith(f"/{name}")}
