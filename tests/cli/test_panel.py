@@ -58,6 +58,14 @@ def test_a_model_is_asked_kept_and_evaluated_and_the_card_of_a_run_quotes_it(tmp
     assert figures["sensitivity"][0]["column"] == "party" and figures["parity"][0]["column"] == "party"
     again = runner.invoke(cli, [*words, *extra])
     assert json.loads((tmp_path / "out" / "fidelity-panel.json").read_text()) == figures, again.output
+    (tmp_path / "floors.parquet").unlink()
+    other_seed = runner.invoke(cli, [*words, *extra, "--seed", "5"])
+    assert other_seed.exit_code == 0, other_seed.output
+    anew = json.loads((tmp_path / "out" / "fidelity-panel.json").read_text())["arms"]["regression, both"]
+    assert anew["accuracy"]["value"] == figures["arms"]["regression, both"]["accuracy"]["value"]
+    (tmp_path / "held.txt").write_text("".join(f"p{n}\n" for n in range(29)))
+    of_others = runner.invoke(cli, [*words, *extra])
+    assert "fitted for other people" in f"{of_others.exception}"
     (run,) = [Run.open(path) for path in (tmp_path / "runs").iterdir()]
     assert "on drinks" in validity(run)["likeness to people"].shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -50,6 +51,17 @@ class PanelStudy:
         profile = self.human.profiles.columns
         return tuple(arm for flip in self.flips for arm in flip.arms(profile))
 
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what floors depend on: items, people, what is known of them, and the answers of the others."""
+        digest = hashlib.sha256(repr((self.human.items, self.targets, self.arms)).encode())
+        known = self.human.select([name for arm in self.arms for name in arm.context])
+        for people, codes in ((self.others, self.others.answers), (self.human, known.answers)):
+            digest.update(repr(people.people).encode())
+            digest.update(codes.astype("<i8").tobytes())
+            digest.update(people.profiles.write_csv().encode())
+        return digest.hexdigest()
+
     def predictions(self, answers: pl.DataFrame, arm: str) -> Predictions:
         """What the agents of an arm answer, from a table as `ask_panel` returns it."""
         missing = [name for name in ("person", "arm", "item", "probabilities") if name not in answers.columns]
@@ -63,7 +75,7 @@ class PanelStudy:
             )
         return Predictions.from_table(arm, mine, self.human.select(self.targets))
 
-    def floors(self, *, kinds: Sequence[FloorKind] = FLOORS, seed: int = 0) -> list[Predictions]:
+    def floors(self, *, kinds: Sequence[FloorKind] = FLOORS) -> list[Predictions]:
         """Simple models on the information of each arm, fitted on the others."""
         return [
             replace(
@@ -74,24 +86,12 @@ class PanelStudy:
                     profile=arm.profile,
                     context=arm.context,
                     targets=self.targets,
-                    seed=seed,
                 ),
                 name=f"{kind}, {arm.name}",
             )
             for arm in self.arms
             for kind in kinds
         ]
-
-    def _floor(self, kind: FloorKind, arm: Arm, seed: int) -> Predictions:
-        return fit_floor(
-            kind,
-            self.human,
-            self.others,
-            profile=arm.profile,
-            context=arm.context,
-            targets=self.targets,
-            seed=seed,
-        )
 
     def sensitivities(self, answers: pl.DataFrame, *, seed: int = 0) -> list[GroupSensitivity]:
         """How far agents move between the groups of each flip, against all people."""
@@ -130,7 +130,7 @@ class PanelStudy:
             model: The model that answered.
             subject: What the items are about, in a word.
             manifests: What adapters of the model were trained on.
-            seed: The seed of bootstrap and floors.
+            seed: The seed of the bootstrap.
 
         Raises:
             HumanDataError: If an answer stands in the prompt.
@@ -142,7 +142,7 @@ class PanelStudy:
             self.human.select(self.targets),
             self.others.select(self.targets),
             [self.predictions(answers, arm.name) for arm in self.arms],
-            floors=self.floors(seed=seed) if floors is None else floors,
+            floors=self.floors() if floors is None else floors,
             clusters=clusters,
             model=model,
             subject=subject,
