@@ -23,7 +23,7 @@ import polars as pl
 
 from populace.base.documents import DocumentError, name_problem, parse_json_object, read_text
 from populace.base.errors import DamagedRunError, StorageError
-from populace.journal.small_tables import encode_small
+from populace.base.small_tables import encode_small
 
 COMMIT = "COMMIT"
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from populace.base.small_tables import MAX_BYTES, MAX_VALUES, encode_small
 from populace.journal.segments import write_segment
-from populace.journal.small_tables import MAX_BYTES, MAX_VALUES, encode_small
 from support.audit import size
 
 COLOURS = pl.Enum(["blue", "green", "ré\0d", ""])
