@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ class TokenLists:
     def of(cls, lists: Sequence[Sequence[int]]) -> "TokenLists":
         """The same as columns."""
         ends = np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)))
-        return cls(np.fromiter((token for each in lists for token in each), np.int32), ends)
+        return cls(np.fromiter(chain.from_iterable(lists), np.int32), ends)
 
     def __len__(self) -> int:
         return len(self.ends)
