@@ -169,11 +169,10 @@ def test_a_table_and_the_common_length_say_what_the_rows_say(tmp_path: Path) -> 
 
 def test_tokens_that_begin_a_word_of_the_conversation_or_a_number_can_begin_an_answer(tmp_path: Path) -> None:
     chat = tokenizer(tmp_path / "m", "smollm")
-    question = Request(
-        (("system", "Zebras."), ("user", "Options: Footbridge, roof\n(no) élan."), ("user", "Now.")), top=5
-    )
-    words = [" foot", "FO", " ro", "(no", "é", "7", "1st", " now"], [" zeb", "footb ridges", "roofs", "...", " x", ""]
-    known = FirstWords([*words[0], *words[1]])
-    can_begin = known.can_begin(chat.rows([question]), np.zeros(1, np.int64), np.arange(14, dtype=np.int32)[None])[0]
-    assert can_begin[:8].all()
-    assert can_begin[8:].tolist() == [False, True, False, False, False, False]
+    spoken = "Options: Footbridge, roof\nA) (no) élan."
+    question = Request((("system", "Zebras."), ("user", spoken), ("user", "Now.")), top=5)
+    words = [" foot", "FO", " ro", "(no", "él", "7", "1st", " now", "a)", "footb ridges"]
+    others = [" zeb", "roofs", "...", " x", "", "f"]
+    tokens = np.arange(len(words) + len(others), dtype=np.int32)[None]
+    can_begin = FirstWords([*words, *others]).can_begin(chat.rows([question]), np.zeros(1, np.int64), tokens)[0]
+    assert can_begin.tolist() == [True] * len(words) + [False] * len(others)

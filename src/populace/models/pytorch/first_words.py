@@ -27,11 +27,15 @@ def _number(beginning: str) -> int:
 
 
 def beginnings_of(text: str) -> list[int]:
-    """The numbers of all beginnings of the words of a text, those of numbers left out."""
-    words = {word[:_LONGEST] for word in _WORD.findall(text.casefold())}
+    """The numbers of all beginnings of the words of a text, those of numbers left out.
+
+    One letter is the beginning of nothing but itself.
+    """
+    words = _WORD.findall(text.casefold())
     if not words:
         return []
-    return sorted({_number(word[:length]) for word in words for length in range(1, len(word) + 1)})
+    lengths = [(word, range(min(2, len(word)), min(len(word), _LONGEST) + 1)) for word in words]
+    return sorted({_number(word[:length]) for word, each in lengths for length in each})
 
 
 class FirstWords:

@@ -94,16 +94,19 @@ class ChatTokenizer:
         beginnings, beginning_words, number = [_WITHOUT.beginning], [_WITHOUT.words], []
         words: list[str] = []
         ends: list[int] = []
+        pattern = self._pattern
         for request in requests:
-            *earlier, (role, text) = request.messages
-            key = (*earlier, role, request.lead)
+            messages, lead = request[:2]
+            role, text = messages[-1]
+            key = (messages[:-1], role, lead)
             form = forms.get(key)
             if form is None:
                 form = forms[key] = self._form(request, len(beginnings))
                 if form.number:
                     beginnings.append(form.beginning)
                     beginning_words.append(form.words)
-            text = self._neutral(text)
+            if pattern is not None:
+                text = neutralise_tokens(text, pattern)
             if form.number and text == text.strip() and WHOLE not in text:
                 words += f"{form.before}{text}{form.after}".split(" ")
                 words.append(form.ending)
