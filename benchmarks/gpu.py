@@ -208,7 +208,7 @@ def main() -> None:
     model.fuse_from = 1000 if chosen.fuse else None
     report(asyncio.run(alone(model, chosen.prompts)))
     print(f"  {model.fingerprint}")
-    tokens = model._loaded()[1].prompts(requests(min(chosen.prompts, 4096)))
+    tokens = model._loaded().tokenizer.prompts(requests(min(chosen.prompts, 4096)))
     report([through_a_run(model, chosen.prompts)])
     report(by_transformers(path, model._device, tokens))
 

@@ -15,6 +15,7 @@ import yaml
 from populace import Scripted, simulate
 from populace.base.errors import BudgetError, CausalStudyError, UnknownNameError
 from populace.causal import (
+    CausalResults,
     CausalScenario,
     Responses,
     ask_causal_study,
@@ -34,6 +35,10 @@ from support.commands import populace
 def responses(y: Any, design: Any = "blind", **changes: Any) -> Responses:
     """Answers of people × items × the three levels of the study."""
     return Responses(study(**changes), design, np.asarray(y, dtype=float))
+
+
+FIVE = [{"age": age, "work": "nurse"} for age in (20, 30, 40, 50, 60)]
+"""With two items, just enough people for a verdict."""
 
 
 def shopper(request: Request) -> dict[str, float] | str:
@@ -104,6 +109,35 @@ def test_a_level_without_a_valid_answer_is_not_measured() -> None:
     assert math.isnan(estimate.slope.value) and estimate.slope.dropped == 6
 
 
+def test_a_handful_of_valid_answers_is_not_judged() -> None:
+    y = np.tile([0.9, 0.5, 0.1], (30, 2, 1))
+    y[5:] = np.nan  # 10 of 60 answers at each level: enough, but a selection
+    assert design_estimate(responses(y)).response == "too few valid answers"
+    assert design_estimate(responses(y[:4])).response == "too few valid answers", "8 at each level"
+    assert design_estimate(responses(y[:5])).response == "responds"
+    y[4, 1, 2] = np.nan
+    few = design_estimate(responses(y[:5]))
+    assert few.response == "too few valid answers" and not few.judged and not few.informative
+
+
+def test_diagnostics_do_not_judge_a_handful_of_valid_answers() -> None:
+    few, enough = np.full((4, 2, 3), 3.0), np.full((5, 2, 3), 3.0)
+    for z, verdict in ((few, "not measured"), (enough, "constant")):
+        [drift] = drifts(Responses(study(), "blind", z * np.nan, elicited={"past_price": z}))
+        assert drift.verdict == verdict
+    halves = range_halves(study())
+    for y, verdict in ((few, "not measured"), (enough, "no effect found")):
+        pair = [Responses(half, "unblinded", y[:, :, :2]) for half in halves]
+        assert range_effect(*pair).verdict == verdict
+
+
+def test_designs_without_enough_valid_answers_are_not_set_apart_from_others() -> None:
+    y = np.tile([0.9, 0.5, 0.1], (10, 2, 1))
+    few = np.where(np.arange(10)[:, None, None] < 1, 1 - y, np.nan)
+    results = CausalResults(study(), {"blind": responses(y), "within": responses(few, "within")})
+    assert results.distances == () and results.doubts["within"] == ("too few valid answers",)
+
+
 def test_the_distance_of_a_design_to_itself_is_zero_and_areas_are_means_over_the_range() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.random((10, 4, 3)), rng.random((10, 4, 3))
@@ -117,7 +151,7 @@ def test_the_distance_of_a_design_to_itself_is_zero_and_areas_are_means_over_the
 
 
 def test_what_can_be_said_is_said_when_forms_are_refused_and_nothing_varies() -> None:
-    results = ask_causal_study(study(), model=Scripted(shopper), keep="nothing", seed=1)
+    results = ask_causal_study(study(personas=FIVE), model=Scripted(shopper), keep="nothing", seed=1)
     assert {name: each.response for name, each in results.estimates.items()} == {
         "blind": "responds", "covariates": "responds", "unblinded": "responds",
         "within": "not measured", "aggregate": "not measured",
@@ -130,7 +164,7 @@ def test_what_can_be_said_is_said_when_forms_are_refused_and_nothing_varies() ->
     assert {each.design: each.verdict for each in results.ranges} == {
         "unblinded": "no effect found", "within": "not measured", "aggregate": "not measured",
     }  # fmt: skip
-    assert results["within"].invalid == 3 * 2 * 3
+    assert results["within"].invalid == 5 * 2 * 3
 
 
 def test_a_run_holds_all_that_the_estimates_need(tmp_path: Path) -> None:
@@ -145,7 +179,9 @@ def test_a_run_holds_all_that_the_estimates_need(tmp_path: Path) -> None:
     curve = CausalScenario.report(run)[0]
     assert curve.table["value"].to_list() == pytest.approx([0.9, 0.2, 0.2])
     flat = simulate(
-        CausalScenario(study=study(), design="blind", drift=False), model="scripted:uniform", keep="nothing"
+        CausalScenario(study=study(personas=FIVE), design="blind", drift=False),
+        model="scripted:uniform",
+        keep="nothing",
     )
     assert CausalScenario.report(flat)[0].note.startswith("Uninformative: does not respond.")
 
@@ -220,7 +256,7 @@ def test_the_command_writes_a_report_that_says_uninformative_first(tmp_path: Pat
 
 
 def test_the_report_shows_curves_designs_and_every_diagnostic(tmp_path: Path) -> None:
-    results = ask_causal_study(study(), model=Scripted(shopper), keep="nothing", seed=1)
+    results = ask_causal_study(study(personas=FIVE), model=Scripted(shopper), keep="nothing", seed=1)
     files = write_causal_report(results, tmp_path, ["blind: a note"])
     text = next(file for file in files if file.suffix == ".md").read_text(encoding="utf-8")
     for heading in ("What the prompts leave open", "Designs", "Drift of unstated variables", "Focalism", "Range"):

@@ -58,6 +58,14 @@ def test_a_model_is_asked_kept_and_evaluated_and_the_card_of_a_run_quotes_it(tmp
     assert figures["sensitivity"][0]["column"] == "party" and figures["parity"][0]["column"] == "party"
     again = runner.invoke(cli, [*words, *extra])
     assert json.loads((tmp_path / "out" / "fidelity-panel.json").read_text()) == figures, again.output
+    (tmp_path / "floors.parquet").unlink()
+    other_seed = runner.invoke(cli, [*words, *extra, "--seed", "5"])
+    assert other_seed.exit_code == 0, other_seed.output
+    anew = json.loads((tmp_path / "out" / "fidelity-panel.json").read_text())["arms"]["regression, both"]
+    assert anew["accuracy"]["value"] == figures["arms"]["regression, both"]["accuracy"]["value"]
+    (tmp_path / "held.txt").write_text("".join(f"p{n}\n" for n in range(29)))
+    of_others = runner.invoke(cli, [*words, *extra])
+    assert "fitted for other people" in f"{of_others.exception}"
     (run,) = [Run.open(path) for path in (tmp_path / "runs").iterdir()]
     assert "on drinks" in validity(run)["likeness to people"].shown
 
@@ -80,6 +88,32 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, extra: list[str], message: 
     extra = [str(tmp_path / "answers.csv") if word == "ANSWERS" else word for word in extra]
     done = CliRunner().invoke(cli, [*words, *extra, "--model", "scripted:cast"])
     assert done.exception is not None and message in f"{done.exception} {done.output}"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("p0 alone is right", "the group 'right' of 'party' has one person"),
+        ("nobody is asked again about tea", "answered an item that is predicted in both waves"),
+        ("there is one wave", "there is no wave '2'"),
+    ],
+)
+def test_a_group_of_one_and_a_wave_without_retest_are_refused_before_a_model_is_asked(
+    tmp_path: Path, change: str, message: str
+) -> None:
+    words = write_panel(tmp_path)
+    panel = pl.read_csv(tmp_path / "panel.csv")
+    changed = {
+        "p0 alone is right": panel.with_columns(
+            party=pl.when(pl.col("person") == "p0").then(pl.lit("right")).otherwise(pl.lit("left"))
+        ),
+        "nobody is asked again about tea": panel.with_columns(tea=pl.when(pl.col("wave") == 1).then("tea")),
+        "there is one wave": panel.filter(pl.col("wave") == 1),
+    }
+    changed[change].write_csv(tmp_path / "panel.csv")
+    done = CliRunner().invoke(cli, [*words, "--model", "scripted:cast"])
+    assert message in f"{done.exception}"
+    assert not (tmp_path / "runs").exists()
 
 
 def test_tasks_are_asked_and_compared(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from populace.base.errors import HumanDataError, UnknownNameError
 from populace.evaluation import EvaluationItem, HumanAnswers, Predictions, cross_fitted_floor, fit_floor, score_cells
+from populace.evaluation.floors import FloorKind
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
@@ -61,6 +62,14 @@ def test_a_regression_is_that_of_scikit_learn_with_the_penalty_of_least_loss() -
     assert min(np.abs(rows - each).max() for each in candidates) < 1e-6
     losses = [log_loss(HUMAN.answers[:, 0], each) for each in candidates]
     assert log_loss(HUMAN.answers[:, 0], rows) < max(losses)
+
+
+@pytest.mark.parametrize("kind", ["regression", "boosting"])
+def test_a_floor_depends_on_who_the_others_are_and_not_on_their_order(kind: FloorKind) -> None:
+    order = np.random.default_rng(5).permutation(len(OTHERS.people))
+    floor, of_another_order = (fit_floor(kind, HUMAN, others) for others in (OTHERS, OTHERS.take(order)))
+    for rows, again in zip(floor.distributions, of_another_order.distributions, strict=True):
+        assert again == pytest.approx(rows, abs=1e-6)
 
 
 def test_boosted_trees_find_an_interaction_that_a_regression_cannot() -> None:

@@ -17,6 +17,7 @@ from populace.experiments import Check, Experiment, Results, ValidityCard, valid
 from populace.experiments.evidence import WITNESSES, evidence_of, is_witness
 from populace.experiments.folder import ExperimentFolder
 from populace.models import Capabilities, Request
+from populace.runs.fidelity_figures import keep_figures
 
 Reply = Callable[[Request], Mapping[str, float] | str]
 
@@ -307,3 +308,26 @@ def test_a_value_at_its_bar_is_undecided() -> None:
     check = card["failed runs"]
     assert check.verdict == "undecided" and check.low < 0.05 < check.high  # type: ignore[operator]
     assert "undecided: failed runs" in card.verdict
+
+
+def test_the_cards_of_an_experiment_and_of_its_runs_say_how_like_people_each_model_is(tmp_path: Path) -> None:
+    for model, share in (("scripted:uniform", 12), ("scripted:first", 3), ("scripted:cast", 9)):
+        headline = f"closes {share} % of the gap between majority and retest on attitudes"
+        keep_figures(tmp_path, {"name": "gss", "model": model, "arms": {}, "people": 200, "headline": headline})
+    models = {"model": ["scripted:uniform", "scripted:first"]}
+    experiment = Experiment(**(EXPERIMENT | {"factors": models, "replicates": 2, "keep": "run"}))
+    results = experiment.run(workspace=tmp_path, workers=1)
+    likeness = [check.shown for check in validity(results).checks if check.name == "likeness to people"]
+    assert likeness == [
+        f"{model} closes {share} % of the gap between majority and retest on attitudes (gss, 200 people)"
+        for model, share in (("scripted:first", 3), ("scripted:uniform", 12))
+    ]
+    run = next(Run.open(path) for path in sorted(results.folder.path.glob("**/runs/*")))
+    assert validity(run)["likeness to people"].shown == likeness[1]
+
+
+def test_an_experiment_outside_a_workspace_quotes_no_fidelity_report(tmp_path: Path) -> None:
+    results = Experiment(**(EXPERIMENT | {"replicates": 2})).run(workspace=tmp_path, workers=1)
+    copied = results.folder.path.rename(tmp_path / "elsewhere")
+    keep_figures(tmp_path.parent, {"name": "g", "model": "scripted:uniform", "arms": {}, "headline": "closes 1 %"})
+    assert "likeness to people" not in [check.name for check in validity(Results.open(copied)).checks]

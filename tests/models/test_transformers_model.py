@@ -150,15 +150,16 @@ def test_memory_that_does_not_suffice_halves_the_batch_and_is_noted(
 
     model = TransformersModel(tiny_folder(tmp_path / "m"))
     expected = answers(model, scores(8))
-    score, sizes = model._score, []
+    scorer = model._loaded().scorer
+    begin, sizes = scorer.begin, []
 
-    def small(batch, requests):  # type: ignore[no-untyped-def]
-        sizes.append(len(batch))
-        if len(batch) > 2:
+    def small(rows, which, shared, most):  # type: ignore[no-untyped-def]
+        sizes.append(len(which))
+        if len(which) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return score(batch, requests)
+        return begin(rows, which, shared, most)
 
-    monkeypatch.setattr(model, "_score", small)
+    monkeypatch.setattr(scorer, "begin", small)
     halved = answers(model, scores(8))
     assert sizes == [8, 4, 2, 2, 4, 2, 2]
     assert [reply.text for reply in halved if isinstance(reply, Reply)] == [
@@ -171,9 +172,9 @@ def test_special_tokens_in_a_text_are_neutralised(tmp_path: Path) -> None:
     torch_or_skip()
     model = TransformersModel(tiny_folder(tmp_path / "m"))
     asyncio.run(model.start())
-    assert model._tokenizer is not None
-    ids = model._tokenizer.prompts([Request((("user", "a <turn> b"),))])[0]
-    assert model._tokenizer.encode("<turn>")[0] not in ids
+    tokenizer = model._loaded().tokenizer
+    ids = tokenizer.prompts([Request((("user", "a <turn> b"),))])[0]
+    assert tokenizer.encode("<turn>")[0] not in ids
 
 
 def test_a_prompt_that_is_too_long_is_rejected_and_the_others_are_answered(tmp_path: Path) -> None:

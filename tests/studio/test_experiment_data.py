@@ -115,7 +115,7 @@ def test_an_experiment_without_a_run_is_shown_all_the_same() -> None:
 
 def test_a_forest_breaks_between_intervals() -> None:
     table = pl.DataFrame({"arm": ["a", "b"], "effect": [0.5, -1.0], "low": [0.1, None], "high": [0.9, None]})
-    made = forest(table, "effect", zero=True)
+    made = forest(table, "effect", labels={"b": "the other"}, zero=True)
     lines = next(series for series in made["series"] if series["type"] == "line")
     assert lines["data"] == [[0.1, "a"], [0.9, "a"], [None, None]]
-    assert made["yAxis"]["data"] == ["a", "b"]
+    assert made["yAxis"]["data"] == ["a", "the other"]

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import CausalStudyError
-from populace.causal.responses import Array, Responses
+from populace.causal.responses import Array, Responses, too_few_valid
 from populace.causal.study import CausalStudy, Covariate, Treatment
 from populace.statistics import adjust
 from populace.statistics.crossed import CrossedFit, crossed_logit, crossed_means, identified
@@ -91,8 +91,8 @@ def drifts(
 
 
 def _fit_levels(z: Array) -> CrossedFit | None:
-    """Means at each level; None where a level has no answer."""
-    if (~np.isnan(z)).sum(axis=(0, 1)).min() == 0:
+    """Means at each level; None where a level has too few answers."""
+    if too_few_valid(z):
         return None
     return crossed_means(z)
 
@@ -235,9 +235,6 @@ def focalism(stated: Responses, covariate: str, *, alpha: float = 0.05) -> Focal
             "Write `comparable: true` beside a covariate such as another price.",
         )
     z = stated.covariates[covariate]
-    if (~np.isnan(stated.y)).sum(axis=(0, 1)).min() == 0:
-        nothing = Estimate(math.nan, math.nan, math.nan, 0, dropped=int(np.isnan(stated.y).sum()))
-        return Focalism(covariate, nothing, math.nan, math.nan, "not measured")
     above = (stated.x[None, None, :] > z[:, :, None] + 1e-9).astype(np.float64)
     values = np.unique(z)
     parts = [np.broadcast_to(np.eye(len(stated.x)), (*stated.y.shape, len(stated.x)))]
@@ -249,6 +246,9 @@ def focalism(stated: Responses, covariate: str, *, alpha: float = 0.05) -> Focal
             "response to the treatment.",
             "Give the covariate values with a level between them.",
         )
+    if too_few_valid(stated.y):
+        nothing = Estimate(math.nan, math.nan, math.nan, 0, dropped=int(np.isnan(stated.y).sum()))
+        return Focalism(covariate, nothing, math.nan, math.nan, "not measured")
     if not identified(stated.y, design):
         nothing = Estimate(math.nan, math.nan, math.nan, 0, warning="too few people to tell a step from the rest")
         return Focalism(covariate, nothing, math.nan, math.nan, "not measured")
@@ -331,7 +331,7 @@ def range_effect(lower: Responses, upper: Responses, *, alpha: float = 0.05) -> 
         raise CausalStudyError("the two ranges were asked of different people or items.", "Use one study for both.")
     both_valid = np.concatenate(pair, axis=2)
     both_valid[np.isnan(both_valid).any(axis=2)] = np.nan
-    if np.isnan(both_valid).all():
+    if too_few_valid(both_valid):
         nothing = Estimate(math.nan, math.nan, math.nan, 0, dropped=both_valid.size)
         return RangeEffect(lower.design, level, nothing, nothing, nothing, math.nan, "not measured")
     fit = crossed_means(both_valid)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from populace.causal.responses import Array, Cost, Responses
+from populace.causal.responses import Array, Cost, Responses, too_few_valid
 from populace.causal.wording import CausalDesign
 from populace.statistics.crossed import crossed_logit, crossed_means
 from populace.statistics.intervals import Estimate, estimates_table, wilson
@@ -18,7 +18,14 @@ LEVEL = "level_of_treatment"
 """The column of levels in the table of a curve."""
 
 Direction = Literal["falls", "rises", "either"]
-Response = Literal["responds", "does not respond", "responds the other way", "no clear direction", "not measured"]
+Response = Literal[
+    "responds",
+    "does not respond",
+    "responds the other way",
+    "no clear direction",
+    "too few valid answers",
+    "not measured",
+]
 
 _FLAT = 0.02
 """A curve that is known to stay within this distance of its mean does not respond."""
@@ -34,7 +41,8 @@ class DesignEstimate:
         curve: E[Y(do level)] at each level.
         slope: The change of the log-odds for one unit of the treatment, of the logistic curve that fits best.
         fall: The share at the lowest level minus that at the highest.
-        response: Whether the answers respond to the treatment, and in the direction that the study expects.
+        response: Whether the answers respond to the treatment, and in the direction that the study expects; not judged
+            with fewer than 10 valid answers at a level, or where more than half of them are invalid.
         cost: Calls, tokens and price.
         invalid: How many answers were invalid.
     """
@@ -52,6 +60,11 @@ class DesignEstimate:
     def informative(self) -> bool:
         """Whether the answers respond to the treatment in the direction that the study expects."""
         return self.response == "responds"
+
+    @property
+    def judged(self) -> bool:
+        """Whether there are enough valid answers to judge the response."""
+        return self.response not in ("too few valid answers", "not measured")
 
     @property
     def values(self) -> Array:
@@ -98,7 +111,7 @@ def design_estimate(responses: Responses, *, level: float = 0.95) -> DesignEstim
         curve,
         slope,
         fall,
-        "does not respond" if flat else _response(slope, responses.study.expected),
+        _response(y, slope, flat, responses.study.expected),
         responses.cost,
         responses.invalid,
     )
@@ -134,8 +147,12 @@ def _is_flat(deviation: Estimate) -> bool:
     return ends[0] > -_FLAT and ends[1] < _FLAT
 
 
-def _response(slope: Estimate, expected: Direction) -> Response:
-    """Whether a curve that is not flat rises or falls as expected."""
+def _response(y: Array, slope: Estimate, flat: bool, expected: Direction) -> Response:
+    """Whether there are answers enough, and whether their curve rises or falls as expected."""
+    if too_few_valid(y):
+        return "too few valid answers"
+    if flat:
+        return "does not respond"
     ends = (slope.value,) * 2 if math.isnan(slope.low) else (slope.low, slope.high)
     if ends[0] <= 0 <= ends[1]:
         return "no clear direction"

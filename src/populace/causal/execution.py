@@ -58,7 +58,8 @@ def ask_causal_study(
     Example:
         >>> study = CausalStudy.read({
         ...     "treatment": {"name": "price", "levels": [1, 2, 3], "statement": "It costs {price} dollars."},
-        ...     "setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes"})
+        ...     "setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes",
+        ...     "personas": [{"age": age} for age in range(20, 40)]})
         >>> results = ask_causal_study(study, designs=("blind",), model="scripted:uniform", keep="nothing")
         >>> results["blind"].response
         'does not respond'

@@ -22,6 +22,11 @@ Array = npt.NDArray[np.float64]
 RESPONSES = "responses"
 """The table of answers of a run: participant, level, covariate (empty but for drift), y and status."""
 
+MIN_VALID = 10
+"""A verdict needs at least so many valid answers at every level."""
+MOST_INVALID = 0.5
+"""A verdict needs at least this share of valid answers: fewer are a selection."""
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -121,6 +126,28 @@ class Responses:
     def x(self) -> Array:
         """The levels on the scale of the slope."""
         return np.array(self.study.treatment.numbers)
+
+
+def mostly_invalid(y: Array) -> bool:
+    """Whether so many answers are invalid that the valid ones are a selection.
+
+    Args:
+        y: Answers; NaN where one is invalid.
+    """
+    return float(np.isnan(y).mean()) > MOST_INVALID
+
+
+def too_few_valid(y: Array) -> bool:
+    """Whether there are too few valid answers for a verdict.
+
+    Args:
+        y: Answers: people × items × levels; NaN where one is invalid.
+
+    Example:
+        >>> too_few_valid(np.ones((5, 2, 3))), too_few_valid(np.ones((3, 2, 3)))
+        (False, True)
+    """
+    return mostly_invalid(y) or int((~np.isnan(y)).sum(axis=(0, 1)).min()) < MIN_VALID
 
 
 def _array(table: pl.DataFrame, shape: tuple[int, int, int]) -> Array:

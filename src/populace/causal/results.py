@@ -63,7 +63,7 @@ class CausalResults:
     @functools.cached_property
     def distances(self) -> tuple[DesignDistance, ...]:
         """How far the curve of each other design lies from that of the first."""
-        names = [name for name, each in self.estimates.items() if each.response != "not measured"]
+        names = [name for name, each in self.estimates.items() if each.judged]
         return tuple(design_distance(self.responses[name], self.responses[names[0]]) for name in names[1:])
 
     def __getitem__(self, design: CausalDesign) -> DesignEstimate:
@@ -222,7 +222,7 @@ def _decimal(value: float) -> str:
 def _drift_text(drift: Drift, study: CausalStudy) -> str:
     name, noun = drift.covariate.replace("_", " "), study.treatment.words
     if drift.verdict == "not measured":
-        return f"Drift: {name} has no valid answers at some levels of {noun}."
+        return f"Drift: {name} has too few valid answers at some levels of {noun}."
     words = {
         "constant": f"does not change with the {noun}",
         "drifts": f"changes with the {noun}, so a blind prompt is confounded by it",
@@ -245,7 +245,7 @@ def _focalism_text(focalism: Focalism) -> str:
 
 def _range_text(effect: RangeEffect) -> str:
     if effect.verdict == "not measured":
-        return f"Range: the design {effect.design} has no valid answers at {effect.level:g} inside both ranges."
+        return f"Range: the design {effect.design} has too few valid answers at {effect.level:g} inside both ranges."
     words = "matters" if effect.verdict == "range matters" else "has no effect that was found"
     return (
         f"Range: in the design {effect.design}, the range of levels {words}: at {effect.level:g} the upper range gives "

@@ -22,7 +22,7 @@ FILE = click.Path(exists=True, dir_okay=False)
 @click.option("--others", required=True, metavar="FILE", type=FILE, help="Answers of other people, to fit floors on.")
 @click.option("--profiles", metavar="FILE", type=FILE, help="What floors know of all people, with a column person.")
 @option("--clusters", type=click.Choice(["people", "items", "both"]), default="people", help="What is drawn anew.")
-@option("--seed", type=int, default=0, help="The seed of bootstrap and floors.")
+@option("--seed", type=int, default=0, help="The seed of the bootstrap.")
 @click.option("--name", metavar="NAME", help="The name of the report.  [default: that of the first predictions]")
 @option("--to", metavar="FOLDER", default=".", help="Where the report is written.")
 def evaluate_command(
@@ -40,7 +40,7 @@ def evaluate_command(
     people = HumanAnswers.read(human, questions, profiles=profiles)
     rest = HumanAnswers.read(others, questions, profiles=profiles)
     arms = [Predictions.read(path, people) for path in predictions]
-    floors = [fit_floor(kind, people, rest, seed=seed) for kind in ("regression", "boosting")] if profiles else []
+    floors = [fit_floor(kind, people, rest) for kind in ("regression", "boosting")] if profiles else []
     report = FidelityReport.of(
         name or Path(predictions[0]).stem, people, rest, arms, floors=floors, clusters=clusters, seed=seed
     )

@@ -111,7 +111,7 @@ def panel_command(
         if only_ask:
             report_json({"run": run.name, "answers": given.height, "files": [str(folder / ANSWERS)]})
             return
-    fitted = _floors(study, floors, options["seed"]) if floors else None
+    fitted = _floors(study, floors) if floors else None
     clusters = clusters or ("both" if len(listed.targets) > 1 else "people")
     report = study.report(
         given, floors=fitted, clusters=clusters, model=_model(given), subject=subject, manifests=manifests,
@@ -142,17 +142,22 @@ def _manifest(path: str) -> dict[str, Any]:
         raise HumanDataError(f"{path} could not be read: {error}.", "It is the manifest of an adapter.") from error
 
 
-def _floors(study: PanelStudy, file: str, seed: int) -> list[Predictions]:
+def _floors(study: PanelStudy, file: str) -> list[Predictions]:
     """Floors from a file; where there is none yet they are fitted and written to it."""
     path, people = Path(file), study.human.select(study.targets)
     if path.is_file():
-        table_of_floors = read_answer_table(path)
+        fitted_before = read_answer_table(path)
+        if "study" not in fitted_before.columns or (fitted_before["study"] != study.fingerprint).any():
+            raise HumanDataError(
+                f"the floors in {path} were fitted for other people, items or arms.",
+                "Name another file, and they are fitted and written to it.",
+            )
         names = [f"{kind}, {arm.name}" for arm in study.arms for kind in FLOORS]
-        return [study.predictions(table_of_floors, name) for name in names]
-    fitted = study.floors(seed=seed)
+        return [study.predictions(fitted_before, name) for name in names]
+    fitted = study.floors()
     tables = [each.table(people.people).with_columns(arm=pl.lit(each.name)) for each in fitted]
     path.parent.mkdir(parents=True, exist_ok=True)
-    pl.concat(tables).write_parquet(path, compression="zstd")
+    pl.concat(tables).with_columns(study=pl.lit(study.fingerprint)).write_parquet(path, compression="zstd")
     return fitted
 
 

@@ -71,9 +71,14 @@ class Workspace:
         return self.folder / _EXPERIMENTS
 
     @property
+    def home(self) -> Path:
+        """The folder of what runs of an experiment share with the workspace around it, such as the call store."""
+        return self.calls_file.parent
+
+    @property
     def trusted(self) -> TrustFile:
         """What code the workspace trusts; runs of an experiment share it as they share the call store."""
-        return TrustFile(self.calls_file.parent)
+        return TrustFile(self.home)
 
     def store(self) -> CallStore:
         """The call store, opened. From now on modules of the user are found in the folder too."""

@@ -14,7 +14,7 @@ import polars as pl
 from populace.base.errors import HumanDataError
 from populace.base.formatting import plural
 from populace.causal.monotonicity import Monotonicity, monotonicity, monotonicity_table
-from populace.causal.responses import Array, Responses
+from populace.causal.responses import Array, Responses, mostly_invalid
 from populace.causal.results import KINDS, CausalResults
 from populace.evaluation.curve_distances import HALVES, HumanDistance, curve_distances, distance_table
 from populace.evaluation.human_curves import HumanCurve
@@ -26,9 +26,6 @@ from populace.journal.segments import writing
 from populace.runs.charts import available
 from populace.scenarios.demand.products import elasticity_of, elasticity_source
 from populace.statistics.intervals import wilson
-
-_MOST_INVALID = 0.5
-"""Above this share of invalid answers, those who gave a valid one are a selection, and their curve is not judged."""
 
 _DISTANCE_CAPTION = (
     "Mean absolute difference of the shares of purchases over all levels and items, to random halves of the people "
@@ -84,7 +81,7 @@ class DemandReport:
             HumanDataError: If the levels of the human table are not those of the study.
         """
         measured = {n: r for n, r in results.responses.items() if not np.isnan(r.y).all(axis=(0, 1)).any()}
-        measured = {n: r for n, r in measured.items() if np.isnan(r.y).mean() <= _MOST_INVALID}
+        measured = {n: r for n, r in measured.items() if not mostly_invalid(r.y)}
         shapes = tuple(monotonicity(measured[name]) for name in results.estimates if name in measured)
         if human is None:
             return cls(results, None, (), shapes, tuple(notes))
@@ -94,7 +91,7 @@ class DemandReport:
             table = item_shares(results.responses[name])
             shares = human.shares_of(table)
             invalid = np.isnan(results.responses[name].y)
-            if invalid.mean() > _MOST_INVALID:
+            if mostly_invalid(results.responses[name].y):
                 not_compared[name] = f"{int(invalid.sum()):,} of {invalid.size:,} answers invalid"
             elif np.isnan(shares).any():
                 empty = int(np.isnan(shares).sum())

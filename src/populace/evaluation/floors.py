@@ -6,6 +6,7 @@ that know the same. All are fitted on other people; nobody's answer is predicted
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -30,6 +31,7 @@ RIDGES = (0.01, 0.1, 1.0)
 """The inverse penalties that a regression chooses from, by the log-loss of people it was not fitted on."""
 RARE = 5
 """A category that fewer other people have is not a column of its own."""
+_FOLDS = 3
 _NUMERIC_SHARE = 0.95
 _FEWEST = 10
 
@@ -42,9 +44,10 @@ def fit_floor(
     profile: Sequence[str] | None = None,
     context: Sequence[str] = (),
     targets: Sequence[str] | None = None,
-    seed: int = 0,
 ) -> Predictions:
     """Predict the answers of people by a simple model that was fitted on others.
+
+    A fit has no seed, and the order of the others makes no difference: the same people give the same floor.
 
     Args:
         kind: The model.
@@ -53,7 +56,6 @@ def fit_floor(
         profile: The columns of the profiles that it knows; all by default.
         context: The items whose answers it knows; the answer that is predicted is never among what it knows.
         targets: The items that it predicts; all by default.
-        seed: The seed of folds and trees.
 
     Raises:
         HumanDataError: If somebody is in both tables, or the items differ.
@@ -86,7 +88,7 @@ def fit_floor(
     for place in [known[name] for name in predicted]:
         parts = [columns, *(each for other, each in answers.items() if other != place)]
         fitted_on, predicted_from = (np.hstack([part[side] for part in parts]) for side in (0, 1))
-        distributions.append(_distributions(_FITS[kind], others, place, fitted_on, predicted_from, seed))
+        distributions.append(_distributions(_FITS[kind], others, place, fitted_on, predicted_from))
     return Predictions(kind, human.select(predicted).items, tuple(distributions))
 
 
@@ -107,7 +109,7 @@ def cross_fitted_floor(
         folds: Into how many groups the people are divided, at random.
         profile: The columns of the profiles that it knows; all by default.
         context: The items whose answers it knows.
-        seed: The seed of the groups, folds and trees.
+        seed: The seed of the groups.
     """
     count = len(human.people)
     if not 2 <= folds <= count:
@@ -117,23 +119,21 @@ def cross_fitted_floor(
     for fold in range(folds):
         mine = np.flatnonzero(fold_of == fold)
         others = human.take(np.flatnonzero(fold_of != fold))
-        floor = fit_floor(kind, human.take(mine), others, profile=profile, context=context, seed=seed)
+        floor = fit_floor(kind, human.take(mine), others, profile=profile, context=context)
         for whole, part in zip(distributions, floor.distributions, strict=True):
             whole[mine] = part
     return Predictions(kind, human.items, tuple(distributions))
 
 
-def _distributions(
-    fit: _Fit, others: HumanAnswers, place: int, fitted_on: Matrix, predicted_from: Matrix, seed: int
-) -> Matrix:
+def _distributions(fit: _Fit, others: HumanAnswers, place: int, fitted_on: Matrix, predicted_from: Matrix) -> Matrix:
     """The distribution of one item for each person; the shares of others where there is nothing to fit."""
     codes = others.answers[:, place]
     known = np.flatnonzero(codes >= 0)
     if len(known) < _FEWEST or len(np.unique(codes[known])) < 2 or not fitted_on.shape[1]:
         return np.tile(others.shares()[place], (len(predicted_from), 1))
     with threadpool_limits(1):  # More threads are slower on tables of this size, and sum in another order.
-        model = fit(fitted_on[known], codes[known], seed)
-    return _probabilities(model, predicted_from, len(others.items[place].options))
+        model = fit(fitted_on[known], codes[known], _folds(others.people)[known])
+        return _probabilities(model, predicted_from, len(others.items[place].options))
 
 
 def _probabilities(model: Any, rows: Matrix, options: int) -> Matrix:
@@ -143,18 +143,21 @@ def _probabilities(model: Any, rows: Matrix, options: int) -> Matrix:
     return scaled
 
 
-def _fit_regression(rows: Matrix, codes: Codes, seed: int) -> Any:
+def _folds(people: Sequence[str]) -> Codes:
+    """The fold of each person, which follows from their id alone."""
+    return np.fromiter((zlib.crc32(person.encode()) % _FOLDS for person in people), np.int64, len(people))
+
+
+def _fit_regression(rows: Matrix, codes: Codes, fold_of: Codes) -> Any:
     """A multinomial regression; its penalty is that with the least log-loss on people left out in turn."""
     regression = library("sklearn.linear_model").LogisticRegression
-    folds = 3
-    fold_of = stream(seed, "evaluation/ridge").permutation(len(rows)) % folds
     options = int(codes.max()) + 1
     losses = []
     for ridge in RIDGES:
         loss = 0.0
-        for fold in range(folds):
+        for fold in range(_FOLDS):
             fitted, left_out = fold_of != fold, fold_of == fold
-            if len(np.unique(codes[fitted])) < 2:
+            if not left_out.any() or len(np.unique(codes[fitted])) < 2:
                 continue
             model = regression(C=ridge, max_iter=2_000).fit(rows[fitted], codes[fitted])
             chances = _probabilities(model, rows[left_out], options)[np.arange(left_out.sum()), codes[left_out]]
@@ -163,7 +166,8 @@ def _fit_regression(rows: Matrix, codes: Codes, seed: int) -> Any:
     return regression(C=RIDGES[int(np.argmin(losses))], max_iter=2_000).fit(rows, codes)
 
 
-def _fit_boosting(rows: Matrix, codes: Codes, seed: int) -> Any:
+def _fit_boosting(rows: Matrix, codes: Codes, fold_of: Codes) -> Any:
+    """Boosted trees on everybody; there is nothing to choose, so the folds are of no use."""
     trees = library("sklearn.ensemble").HistGradientBoostingClassifier
     model = trees(
         max_iter=60,
@@ -171,12 +175,12 @@ def _fit_boosting(rows: Matrix, codes: Codes, seed: int) -> Any:
         max_leaf_nodes=8,
         l2_regularization=1.0,
         early_stopping=False,
-        random_state=seed,
+        random_state=0,
     )
     return model.fit(rows, codes)
 
 
-_Fit = Callable[[Matrix, Codes, int], Any]
+_Fit = Callable[[Matrix, Codes, Codes], Any]
 _FITS: Mapping[str, _Fit] = {"regression": _fit_regression, "boosting": _fit_boosting}
 
 

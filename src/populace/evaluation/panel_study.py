@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +37,9 @@ class PanelStudy:
         targets: The items that are predicted.
         arms: What agents know.
         flips: The groups between which answers of agents are moved.
+
+    Raises:
+        HumanDataError: If none of the held-out people has a retest, or a group of a flip has fewer than two people.
     """
 
     name: str
@@ -44,11 +49,36 @@ class PanelStudy:
     arms: tuple[Arm, ...]
     flips: tuple[GroupFlip, ...] = ()
 
+    def __post_init__(self) -> None:
+        held_out = self.human.select(self.targets)
+        if not ((held_out.answers >= 0) & (held_out.retest >= 0)).any():
+            raise HumanDataError(
+                "none of the held-out people answered an item that is predicted in both waves.",
+                "The ceiling is their own answer in another wave: name other waves, or hold out other people.",
+            )
+        for flip in self.flips:
+            flip.members(self._everybody)
+
+    @functools.cached_property
+    def _everybody(self) -> HumanAnswers:
+        return _joined(self.human, self.others).select(self.targets)
+
     @property
     def flip_arms(self) -> tuple[Arm, ...]:
         """The agents of both groups of every flip; each knows the whole profile."""
         profile = self.human.profiles.columns
         return tuple(arm for flip in self.flips for arm in flip.arms(profile))
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what floors depend on: items, people, what is known of them, and the answers of the others."""
+        digest = hashlib.sha256(repr((self.human.items, self.targets, self.arms)).encode())
+        known = self.human.select([name for arm in self.arms for name in arm.context])
+        for people, codes in ((self.others, self.others.answers), (self.human, known.answers)):
+            digest.update(repr(people.people).encode())
+            digest.update(codes.astype("<i8").tobytes())
+            digest.update(people.profiles.write_csv().encode())
+        return digest.hexdigest()
 
     def predictions(self, answers: pl.DataFrame, arm: str) -> Predictions:
         """What the agents of an arm answer, from a table as `ask_panel` returns it."""
@@ -63,7 +93,7 @@ class PanelStudy:
             )
         return Predictions.from_table(arm, mine, self.human.select(self.targets))
 
-    def floors(self, *, kinds: Sequence[FloorKind] = FLOORS, seed: int = 0) -> list[Predictions]:
+    def floors(self, *, kinds: Sequence[FloorKind] = FLOORS) -> list[Predictions]:
         """Simple models on the information of each arm, fitted on the others."""
         return [
             replace(
@@ -74,7 +104,6 @@ class PanelStudy:
                     profile=arm.profile,
                     context=arm.context,
                     targets=self.targets,
-                    seed=seed,
                 ),
                 name=f"{kind}, {arm.name}",
             )
@@ -82,27 +111,15 @@ class PanelStudy:
             for kind in kinds
         ]
 
-    def _floor(self, kind: FloorKind, arm: Arm, seed: int) -> Predictions:
-        return fit_floor(
-            kind,
-            self.human,
-            self.others,
-            profile=arm.profile,
-            context=arm.context,
-            targets=self.targets,
-            seed=seed,
-        )
-
     def sensitivities(self, answers: pl.DataFrame, *, seed: int = 0) -> list[GroupSensitivity]:
         """How far agents move between the groups of each flip, against all people."""
-        everybody = _joined(self.human, self.others).select(self.targets)
         results = []
         for flip in self.flips:
             first, second = flip.arms(self.human.profiles.columns)
             results.append(
                 group_sensitivity(
                     flip,
-                    everybody,
+                    self._everybody,
                     self.predictions(answers, first.name),
                     self.predictions(answers, second.name),
                     seed=seed,
@@ -130,7 +147,7 @@ class PanelStudy:
             model: The model that answered.
             subject: What the items are about, in a word.
             manifests: What adapters of the model were trained on.
-            seed: The seed of bootstrap and floors.
+            seed: The seed of the bootstrap.
 
         Raises:
             HumanDataError: If an answer stands in the prompt.
@@ -142,7 +159,7 @@ class PanelStudy:
             self.human.select(self.targets),
             self.others.select(self.targets),
             [self.predictions(answers, arm.name) for arm in self.arms],
-            floors=self.floors(seed=seed) if floors is None else floors,
+            floors=self.floors() if floors is None else floors,
             clusters=clusters,
             model=model,
             subject=subject,

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pydantic
@@ -11,12 +11,17 @@ from populace.base.randomness import path_key
 from populace.engine.discovery import find_scenario
 from populace.engine.scenario import Scenario
 from populace.journal import RunSettings
+from populace.models.labels import model_label
 
 Level = bool | int | float | str | None
 """A level as it stands in tables: a plain value, or the name of one that is not plain."""
 
 SETTINGS = (*(name for name in RunSettings.model_fields if name != "seed"), "interventions")
 """What a factor may change besides parameters of the scenario; the seed belongs to the replicate."""
+
+
+_SHORT = 40
+"""Names up to this length are readable beside a chart."""
 
 
 class Arm(RunSettings):
@@ -67,6 +72,19 @@ def level_text(level: Any) -> str:
     if isinstance(level, bool):
         return "yes" if level else "no"
     return str(level)
+
+
+def arm_labels(arms: Sequence[Arm]) -> dict[str, str]:
+    """A short label for each arm, by its name, for a chart: the levels that differ between arms, without the factors.
+
+    Names that are short stay as they are.
+    """
+    names = [arm.name for arm in arms]
+    if max(map(len, names), default=0) <= _SHORT or any(arm.title for arm in arms):
+        return dict(zip(names, names, strict=True))
+    differing = [factor for factor in arms[0].levels if len({level_text(arm.levels.get(factor)) for arm in arms}) > 1]
+    labels = [" · ".join(model_label(level_text(arm.levels.get(factor))) for factor in differing) for arm in arms]
+    return dict(zip(names, labels if len(set(labels)) == len(names) else names, strict=True))
 
 
 def seed_of(seed: int, replicate: int, levels: Mapping[str, Any] | None = None) -> int:

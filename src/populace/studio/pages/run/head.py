@@ -10,6 +10,7 @@ from populace.base.formatting import duration, percent
 from populace.broker import money_text
 from populace.engine.run_control import pause, stop
 from populace.journal import Journal
+from populace.models.labels import model_label
 from populace.runs.overview import RunOverview
 from populace.studio.jobs import CommandError, CommandJob, command
 from populace.studio.shell.addresses import run_address
@@ -91,7 +92,7 @@ class RunHead:
         self._put("cost", *cost)
         self._put("time", duration(facts.seconds), "computing")
         how = f"decides, temperature {facts.regime.temperature:g}"
-        self._put("decided by", display_text(facts.decided_by, 80), how)
+        self._put("decided by", display_text(model_label(facts.decided_by), 80), how)
         self._put("seed", str(facts.regime.seed))
         self._show_state(facts)
 
