@@ -7,7 +7,7 @@ import numpy as np
 import pydantic
 
 from populace.base.errors import InterventionError
-from populace.journal.selection import PlainData, Selection
+from populace.journal.selection import InterventionData, Selection
 from populace.people import People
 
 
@@ -38,7 +38,7 @@ class Target(Protocol):
         """Raise an error where the world has no such thing."""
 
 
-class Intervention(PlainData):
+class Intervention(InterventionData):
     """Something that is done to a society from outside."""
 
     at: int = pydantic.Field(ge=1, description="The step at whose beginning it happens.")

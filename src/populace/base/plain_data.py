@@ -1,0 +1,101 @@
+"""Plain data that a user writes in Python or in a file: what does not fit is refused in words, with what to write."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pydantic
+
+from populace.base.errors import UnknownNameError, UsageError
+
+
+class PlainData(pydantic.BaseModel):
+    """Data of some fields; built in Python, what does not fit raises the error of its kind and not one of pydantic.
+
+    Attributes:
+        error_type: The error that a refusal raises.
+        error_hint: What to do about it, where a refusal has nothing better to say.
+
+    Example:
+        >>> class Point(PlainData):
+        ...     x: float
+        >>> Point(y=1)
+        Traceback (most recent call last):
+        populace.base.errors.UnknownNameError: there is no argument of Point named 'y'. Known: x.
+    """
+
+    error_type: ClassVar[type[UsageError]] = UsageError
+    error_hint: ClassVar[str] = ""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except pydantic.ValidationError as error:
+            raise refusal(type(self), error) from error
+
+    # Without this mark pydantic would call __init__ for data in a file too, whose errors name the line.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            super().__setattr__(name, value)
+        except pydantic.ValidationError as error:
+            raise refusal(type(self), error) from error
+
+
+def refusal(cls: type[PlainData], error: pydantic.ValidationError, what: str = "") -> UsageError:
+    """Why an object cannot be made of some data, and what to write; the error carries the entry that it is about.
+
+    Args:
+        cls: The class of the object.
+        error: What pydantic found.
+        what: What the data are called; the name of the class by default.
+    """
+    errors = error.errors()
+    # A field with a wrong name leaves another one missing.
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+    entry = tuple(part for part in first["loc"] if not (isinstance(part, str) and _KIND_MARK.intersection(part)))
+    problem = _problem(cls, dict(first), entry, what or cls.__name__)
+    problem.entry = entry
+    return problem
+
+
+_KIND_MARK = frozenset("[(")
+"""Pydantic adds the kinds that it tried to the path of an entry; these hold brackets."""
+
+
+_WORDS = {
+    "too_short": "it should have at least {min_length} entries",
+    "string_too_short": "it should not be empty",
+    "greater_than": "it should be above {gt}",
+    "tuple_type": "it should be a list",
+    "list_type": "it should be a list",
+    "dict_type": "it should be names with values",
+    "model_type": "it should be names with values",
+    "mapping_type": "it should be names with values",
+}
+"""What pydantic says in the words of Python."""
+
+
+def _problem(cls: type[PlainData], first: dict[str, Any], entry: tuple[int | str, ...], what: str) -> UsageError:
+    name = ".".join(map(str, entry))
+    if first["type"] == "frozen_instance":
+        return cls.error_type(f"{cls.__name__} does not change once it is there.", "Build another one.")
+    if first["type"] == "missing":
+        example = f"{cls.__name__}({name}=…, …)" if what == cls.__name__ else f"{entry[-1]}: …"
+        return cls.error_type(f"{what} has no {name!r}.", f"Write: {example}")
+    if first["type"] == "extra_forbidden" and len(entry) == 1 and name not in cls.model_fields:
+        kind = f"argument of {what}" if what == cls.__name__ else f"key of {what}"
+        return UnknownNameError(kind, name, [each for each in cls.model_fields if each != "kind"])
+    if first["type"] == "extra_forbidden":
+        return cls.error_type(f"{what}: {'.'.join(map(str, entry[:-1]))} has no key {entry[-1]!r}.", cls.error_hint)
+    words = _WORDS.get(first["type"])
+    message = words.format(**first.get("ctx", {})) if words else first["msg"].removeprefix("Value error, ")
+    message = f"{message[:1].lower()}{message[1:]}"
+    if not entry:
+        return cls.error_type(f"{what}: {message}.", cls.error_hint)
+    given = f"{first['input']!r}"
+    given = f"{given[:60]}…" if len(given) > 60 else given
+    return cls.error_type(f"{what}: {name} = {given}: {message}.", cls.error_hint)
