@@ -11,6 +11,9 @@ from populace.experiments.tables import sample_description
 from populace.statistics import adjust, cautions, mean
 from populace.statistics.values import library
 
+_MANY = 60
+_FEW_TIMES = "times of events are skewed, and {} runs may not show it: the interval may be a little too short"
+
 
 def restricted_times(runs: pl.DataFrame, outcome: str) -> pl.DataFrame:
     """Runs with the time until the event or until the last step that all runs have, whichever came first.
@@ -54,7 +57,7 @@ def survival_table(
         if values.len() > 1:
             estimate = mean(values, level)
             row |= {"restricted_mean": estimate.value, "low": _finite(estimate.low), "high": _finite(estimate.high)}
-            row["warning"] = estimate.warning
+            row["warning"] = estimate.warning or (_FEW_TIMES.format(len(values)) if len(values) < _MANY else "")
         row["without_event"] = float((~event | (time > horizon)).mean()) if len(time) else None
         row["horizon"] = horizon
         other, other_event = times[baseline]
@@ -62,8 +65,9 @@ def survival_table(
             group = np.repeat([0, 1], [len(other), len(time)])
             together = np.concatenate([other, time]), np.concatenate([other_event, event])
             row["p"] = float(duration.survdiff(*together, group)[1])
-            if min(len(time), len(other)) < cautions.ENOUGH:
-                few = f"from {min(len(time), len(other))} runs of an arm the log-rank test finds a little too much"
+            fewest = min(len(time), len(other))
+            if fewest < _MANY:
+                few = f"from {fewest} runs of an arm the log-rank test may find a little too much"
                 row["warning"] = cautions.join_sentences(row["warning"] or "", few)
         rows.append(row | sample_description(mine))
     floats = "median median_low median_high restricted_mean low high p without_event".split()

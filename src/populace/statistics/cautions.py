@@ -5,6 +5,7 @@ covered less than 93 %, one of these conditions holds and its sentence stands be
 """
 
 import math
+from collections.abc import Iterable
 from statistics import NormalDist
 
 import numpy as np
@@ -14,8 +15,8 @@ from populace.statistics.values import Numbers
 ENOUGH = 20
 """Values from which on a sample shows whether it is too skewed for t."""
 ENOUGH_FOR_BOOTSTRAP = 50
-ENOUGH_FOR_LINK = 30
-"""The same for coefficients on the scale of a link (log-odds, logs), which are skewed by themselves."""
+ENOUGH_FOR_GROUPS = 30
+"""The same for clusters, and for coefficients on the scale of a link (log-odds, logs), which are skewed themselves."""
 SKEWED = 0.145
 """The skewness of an estimate beyond which the interval of t is too short on one side."""
 SUSPECT = 0.06
@@ -55,9 +56,21 @@ def skewed(*samples: Numbers, paired: bool = False) -> str:
         variance += float((centred**2).sum()) / (n - 1) / n
         third += sign * float((centred**3).sum()) * n / ((n - 1) * (n - 2)) / n**2
     skewness = abs(third) / variance**1.5 if variance > 0 else 0.0
+    if skewed_estimate(skewness, parts):
+        return 'the values are so skewed that the interval is too short; compare method="bootstrap-t"'
+    return ""
+
+
+def skewed_estimate(skewness: float, parts: Iterable[Numbers]) -> str:
+    """A caution where an estimate is too skewed for the interval of t.
+
+    Args:
+        skewness: The skewness of the estimate.
+        parts: The samples that it is made of.
+    """
     if skewness <= SUSPECT or (skewness <= SKEWED and all(looks_normal(values) for values in parts)):
         return ""
-    return 'the values are so skewed that the interval is too short; compare method="bootstrap-t"'
+    return "the outcome is so skewed that the interval is too short; transform it, or run more"
 
 
 def skewed_sum(parts: Numbers, weights: Numbers, sides: Numbers, what: str = "values", enough: int = ENOUGH) -> str:
@@ -80,10 +93,8 @@ def skewed_sum(parts: Numbers, weights: Numbers, sides: Numbers, what: str = "va
     variance = float((parts**2).sum())
     bias = (fewest / (fewest - 1)) ** 0.5 * fewest / (fewest - 2)
     skewness = bias * abs(float((parts**3).sum())) / variance**1.5 if variance > 0 else 0.0
-    normal = all(looks_normal(parts[group & (weights > 0)] / weights[group & (weights > 0)]) for group in groups)
-    if skewness <= SUSPECT or (skewness <= SKEWED and normal):
-        return ""
-    return "the outcome is so skewed that the interval is too short; transform it, or run more"
+    counted = [group & (weights > 0) for group in groups]
+    return skewed_estimate(skewness, (parts[group] / weights[group] for group in counted))
 
 
 def looks_normal(values: Numbers) -> bool:

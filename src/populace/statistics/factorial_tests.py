@@ -99,6 +99,7 @@ def _paired_tests(runs: pl.DataFrame, replicate: str, grid: FactorGrid, terms: l
     values, n = wide.to_numpy(), wide.height
     first = [int(np.flatnonzero(grid.cell == cell)[0]) for cell in range(grid.cells)]
     coordinates = grid.design[first]
+    rests = values - values.mean(axis=0) - values.mean(axis=1)[:, None] + values.mean()
     rows = []
     for term in terms:
         columns = 1 + np.flatnonzero(grid.column_term == term)
@@ -113,12 +114,24 @@ def _paired_tests(runs: pl.DataFrame, replicate: str, grid: FactorGrid, terms: l
         if np.linalg.matrix_rank(spread) < k:
             raise UsageError(f"the term {':'.join(grid.terms[term])} does not vary between replicates.")
         squared = n * float(centre @ np.linalg.solve(spread, centre))
-        warning = cautions.join_sentences(cautions.few(n), *(cautions.skewed(each) for each in contrasts.T))
+        doubts = [cautions.skewed(each) for each in contrasts.T]
+        doubts += [_skewed_cells(rests, column / grid.cells) for column in coordinates[:, columns].T]
+        warning = cautions.join_sentences(cautions.few(n), *doubts)
         row = _row(grid, term, (k, n - k), squared * (n - k) / (k * (n - 1)), n, warning)
         if k == 1:
             row |= _interval(float(centre[0]), float(np.sqrt(spread[0, 0] / n)), n - 1, _scale(grid, term), level)
         rows.append(row)
     return rows
+
+
+def _skewed_cells(rests: Numbers, weights: Numbers) -> str:
+    """A caution where combinations are so skewed that a contrast of few replicates does not show it."""
+    n = len(rests)
+    if n < 3:
+        return ""
+    third = float(weights**3 @ (rests**3).sum(axis=0)) * n / ((n - 1) * (n - 2)) / n**2
+    variance = float(weights**2 @ (rests**2).sum(axis=0)) / (n - 1) / n
+    return cautions.skewed_estimate(abs(third) / variance**1.5 if variance > 0 else 0.0, rests.T)
 
 
 def _independent_tests(y: Numbers, grid: FactorGrid, terms: list[int], level: float) -> list[Any]:

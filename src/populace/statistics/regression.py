@@ -141,7 +141,7 @@ def _caution(errors: ClusteredErrors, place: int, family: str, units: str) -> st
     weights, pull = errors.weights[:, place], errors.pulls[:, place]
     # A cluster in which the arms are compared with each other is on no side.
     sides = np.sign(np.where(np.abs(pull) > weights / 2, pull, 0.0))
-    enough = cautions.ENOUGH if family == "gaussian" else cautions.ENOUGH_FOR_LINK
+    enough = cautions.ENOUGH if family == "gaussian" and units == "rows" else cautions.ENOUGH_FOR_GROUPS
     return cautions.skewed_sum(errors.parts[:, place], weights, sides, units, enough)
 
 
