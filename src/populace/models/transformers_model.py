@@ -32,14 +32,14 @@ from populace.models.pytorch.tokens import ChatTokenizer
 from populace.models.pytorch.writing import MIN_P, TOP_K, TOP_P, Draft, Writer
 
 _TOP_TOKENS = 200
-_TOKENS_AT_ONCE = {"cuda": 131_072, "cpu": 4_096}
+_TOKENS_AT_ONCE = {"cuda": 196_608, "cpu": 4_096}
 """How many tokens of prompts are computed in one batch at most, those that are shared counted once."""
 _NUMBERS_AT_ONCE = 600_000_000
 """How many numbers the widest step of a batch has at most; it keeps several processes on one GPU within its memory."""
 _ROWS_AT_ONCE = {"cuda": (32, 256), "cpu": (16, 16)}
 """How many replies are written in one batch, where few and where many are wanted."""
 _MANY = 96
-_PROMPTS_READ_AT_ONCE = 8192
+_PROMPTS_READ_AT_ONCE = 4096
 """How many prompts are turned into tokens at once, while those before them are computed."""
 _VERSION = 2
 """The version of the computation; it changes whenever replies could."""

@@ -200,9 +200,10 @@ def _turn(vectors: Any, cosines: Any, sines: Any) -> Any:
     """Vectors turned by the place of their token; the first half of a vector is paired with the second."""
     import torch
 
-    first, second = vectors.float().chunk(2, -1)
-    turned = torch.cat((first * cosines - second * sines, second * cosines + first * sines), -1)
-    return turned.to(vectors.dtype)
+    # Products with 32-bit floats are such floats; a copy of the vectors as 32-bit floats would take as long again.
+    first, second = vectors.chunk(2, -1)
+    parts = torch.addcmul(first * cosines, second, sines, value=-1), torch.addcmul(second * cosines, first, sines)
+    return torch.cat([part.to(vectors.dtype) for part in parts], -1)
 
 
 def _gate(joined: Any) -> Any:
@@ -218,7 +219,7 @@ def _join(found: Any, constants: Any, also_found: Any, also_constants: Any) -> A
     import torch
 
     share = torch.sigmoid(also_constants - constants)[..., None]
-    return torch.lerp(found.float(), also_found.float(), share).to(found.dtype)
+    return torch.addcmul(also_found * share, found, 1 - share).to(found.dtype)
 
 
 def _attend(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[Any, Any]:
