@@ -71,10 +71,13 @@ def test_whatever_a_small_table_holds_polars_and_pyarrow_read_it_back(table: pl.
 
 def test_a_text_that_repeats_itself_is_written_once() -> None:
     line = "This is a line that everybody reads."
-    content = encode_small(pl.DataFrame({"same": [line] * 40, "two": [line + "!", None, line + "?", line + "!"] * 10}))
+    table = pl.DataFrame(
+        {"all": [line] * 40, "two": [line + "!", None, line + "?", line + "!"] * 10, "lists": [[line, line], []] * 20}
+    )
+    content = encode_small(table)
     assert content is not None
-    assert content.count(line.encode()) == 3
-    assert pl.read_parquet(io.BytesIO(content))["two"].to_list() == [line + "!", None, line + "?", line + "!"] * 10
+    assert content.count(line.encode()) == 4
+    assert pl.read_parquet(io.BytesIO(content)).equals(table)
 
 
 def test_a_table_of_the_journal_is_read_by_duckdb_with_a_pattern_over_steps(tmp_path: Path) -> None:

@@ -111,11 +111,16 @@ def _make_folder(path: str) -> None:
         os.makedirs(path)
 
 
-def write_file(path: str, content: bytes) -> None:
-    """Write a new file; leaner than a buffered one, of which a step would make many."""
-    with open(path, "wb", buffering=0) as file:
+def write_file(path: str, content: bytes, *, append: bool = False) -> int:
+    """Write a file, or add to its end, without a buffer, which takes longer to make than a small file to write.
+
+    Returns:
+        How many bytes the file has.
+    """
+    with open(path, "ab" if append else "wb", buffering=0) as file:
         while content:
             content = content[file.write(content) :]
+        return file.tell()
 
 
 def committed_steps(steps: Path, known: Container[int] = ()) -> list[int]:
