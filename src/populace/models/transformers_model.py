@@ -25,25 +25,25 @@ from populace.models.artifacts import Progress
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.pytorch.batches import Batch, scored_batches
 from populace.models.pytorch.first_words import FirstWords
-from populace.models.pytorch.network import Network
+from populace.models.pytorch.network import Network, load_network
 from populace.models.pytorch.scoring import Distributions, Scorer
 from populace.models.pytorch.token_rows import Indices, TokenRows
 from populace.models.pytorch.tokens import ChatTokenizer
-from populace.models.pytorch.weights import read_weights
 from populace.models.pytorch.writing import MIN_P, TOP_K, TOP_P, Draft, Writer
 
 _TOP_TOKENS = 200
-_TOKENS_AT_ONCE = {"cuda": 131_072, "cpu": 4_096}
+_TOKENS_AT_ONCE = {"cuda": 196_608, "cpu": 4_096}
 """How many tokens of prompts are computed in one batch at most, those that are shared counted once."""
 _NUMBERS_AT_ONCE = 600_000_000
 """How many numbers the widest step of a batch has at most; it keeps several processes on one GPU within its memory."""
 _ROWS_AT_ONCE = {"cuda": (32, 256), "cpu": (16, 16)}
 """How many replies are written in one batch, where few and where many are wanted."""
 _MANY = 96
-_PROMPTS_READ_AT_ONCE = 8192
+_PROMPTS_READ_AT_ONCE = 4096
 """How many prompts are turned into tokens at once, while those before them are computed."""
 _VERSION = 2
 """The version of the computation; it changes whenever replies could."""
+_TRIAL = Request((("user", "You are 30 years old. How are you today?\n1. Well\n2. Not well"),), "Answer:")
 _NO_MEMORY = "the memory of the GPU does not suffice for this prompt"
 _NO_NUMBERS = "the device returned something that is no number for this prompt, twice"
 _COMPUTED_AGAIN = "The device returned something that is no number for some prompts; these were computed again."
@@ -141,14 +141,17 @@ class TransformersModel(Model):
                 "Leave the device out to compute on the processor, or install a PyTorch with CUDA and its driver.",
             )
         self._device = self._wanted_device or ("cuda" if gpu else "cpu")
-        number_type = torch.bfloat16 if self._device == "cuda" else torch.float32
+        number_types = (torch.float16, torch.bfloat16) if self._device == "cuda" else (torch.float32,)
         content, adapter = weights_sha256(self.path), None
         if self.adapter is not None:
             adapter = open_adapter(self.adapter, read_base(self.path, content), self._progress)
             self.notes = (*self.notes, *adapter.card.notes(self.spec))
         tokenizer = ChatTokenizer(self.path)
+        # Sums of products are kept in 32 bits throughout; the sums of parts depend on the size of a batch.
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
         with torch.inference_mode():
-            network = Network(read_weights(self.path, self._device, number_type, adapter))
+            network = load_network(self.path, self._device, number_types, adapter, tokenizer.prompts([_TRIAL])[0])
             writer = Writer(network, tokenizer.ends)
         scorer, first_words = Scorer(network, len(tokenizer.texts)), FirstWords(tokenizer.texts)
         self._parts = _Parts(network, tokenizer, scorer, writer, first_words)
@@ -157,7 +160,7 @@ class TransformersModel(Model):
         parts = (
             f"weights:{content[:32]}" + (f"+lora:{adapter.sha256[:32]}" if adapter else ""),
             f"pytorch {torch.__version__}, version {_VERSION}",
-            f"{str(number_type).removeprefix('torch.')} on {device}",
+            f"{str(network.number_type).removeprefix('torch.')} on {device}",
             sampling,
         )
         self.fingerprint = "/".join(parts)
