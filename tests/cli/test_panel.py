@@ -90,6 +90,32 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, extra: list[str], message: 
     assert done.exception is not None and message in f"{done.exception} {done.output}"
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("p0 alone is right", "the group 'right' of 'party' has one person"),
+        ("nobody is asked again about tea", "answered an item that is predicted in both waves"),
+        ("there is one wave", "there is no wave '2'"),
+    ],
+)
+def test_a_group_of_one_and_a_wave_without_retest_are_refused_before_a_model_is_asked(
+    tmp_path: Path, change: str, message: str
+) -> None:
+    words = write_panel(tmp_path)
+    panel = pl.read_csv(tmp_path / "panel.csv")
+    changed = {
+        "p0 alone is right": panel.with_columns(
+            party=pl.when(pl.col("person") == "p0").then(pl.lit("right")).otherwise(pl.lit("left"))
+        ),
+        "nobody is asked again about tea": panel.with_columns(tea=pl.when(pl.col("wave") == 1).then("tea")),
+        "there is one wave": panel.filter(pl.col("wave") == 1),
+    }
+    changed[change].write_csv(tmp_path / "panel.csv")
+    done = CliRunner().invoke(cli, [*words, "--model", "scripted:cast"])
+    assert message in f"{done.exception}"
+    assert not (tmp_path / "runs").exists()
+
+
 def test_tasks_are_asked_and_compared(tmp_path: Path) -> None:
     card = {"id": "give", "family": "game", "question": "How much?", "options": ["0", "5", "10"], "licence": "CC0"}
     (tmp_path / "tasks.jsonl").write_text(json.dumps(card) + "\n")

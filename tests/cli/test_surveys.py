@@ -1,32 +1,31 @@
-"""The command `survey` reads its files as their authors mean them."""
+"""The command `survey` checks what it is told before anybody is asked."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from populace.base.errors import QuestionnaireError
-from populace.cli.surveys import _margins
-
-
-def test_yes_and_no_in_a_file_of_margins_are_values_of_the_column(tmp_path: Path) -> None:
-    file = tmp_path / "margins.yaml"
-    file.write_text("\ufeffsmoker: {yes: 0.2, no: 0.8}\n", encoding="utf-8")
-    assert _margins(str(file)) == {"smoker": {"yes": 0.2, "no": 0.8}}
+from populace.cli import cli
 
 
-@pytest.mark.parametrize("content", ["", "- 1", "sex: {f: many}", "sex: {f: 1, f: 2}", "a: &a [*a]", "sex: {"])
-def test_a_file_that_holds_no_margins_is_refused_with_its_name(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "margins.yaml"
-    file.write_text(content)
-    with pytest.raises(QuestionnaireError, match=r"margins\.yaml"):
-        _margins(str(file))
-
-
-def test_a_wrong_share_is_named_with_its_line(tmp_path: Path) -> None:
-    file = tmp_path / "margins.yaml"
-    for share in ("many", "-0.5", ".inf", ".nan", "[1]"):
-        file.write_text(f"age: {{young: 1}}\nsex:\n  female: 0.5\n  male: {share}\n")
-        with pytest.raises(QuestionnaireError, match=r"margins\.yaml, line 4: the share of sex = 'male' is"):
-            _margins(str(file))
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--by", "sexx"], "Did you mean 'sex'?"),
+        (["--to", "answers.xlsx"], "does not say a format"),
+        (["--to", "PEOPLE"], "exists already"),
+        (["--weight", "age", "--margins", "MARGINS"], "margins.yaml, line 1: nobody has sex = 'x'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anybody_is_asked(tmp_path: Path, extra: list[str], message: str) -> None:
+    people, items, margins = (tmp_path / name for name in ("people.csv", "items.csv", "margins.yaml"))
+    people.write_text("id,age,sex\n1,20,f\n2,30,m\n")
+    items.write_text("id,text,options\ntea,Tea?,yes|no\n")
+    margins.write_text("sex: {f: 0.5, x: 0.5}\n")
+    files = {"PEOPLE": str(people), "MARGINS": str(margins)}
+    words = ["survey", str(people), str(items), "--model", "scripted:uniform", "--workspace", str(tmp_path)]
+    done = CliRunner().invoke(cli, [*words, *(files.get(word, word) for word in extra)])
+    assert message in f"{done.exception} {getattr(done.exception, 'hint', '')}"
+    assert not (tmp_path / "runs").exists()

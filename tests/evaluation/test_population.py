@@ -194,7 +194,7 @@ def test_a_flip_to_a_group_of_one_person_is_refused() -> None:
     human = people(50)
     profiles = human.profiles.with_columns(party=pl.Series(["green", *human.profiles["party"].to_list()[1:]]))
     agents = Predictions.majority(human, 50)
-    with pytest.raises(HumanDataError, match="the group 'green' of 'party' has 1 people"):
+    with pytest.raises(HumanDataError, match="the group 'green' of 'party' has one person"):
         group_sensitivity(GroupFlip.read("party=left|green"), replace(human, profiles=profiles), agents, agents)
 
 

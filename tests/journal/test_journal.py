@@ -143,10 +143,10 @@ def test_a_second_process_cannot_write_the_same_run(shirts_run: Run) -> None:
 def test_a_full_disk_stops_the_run_and_loses_no_committed_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = segments._write_tables
 
-    def full(tables: Mapping[str, pl.DataFrame]) -> None:
-        if any("00003" in path for path in tables):
+    def full(tables: Mapping[str, pl.DataFrame], folder: str) -> dict[str, tuple[int, str]]:
+        if "00003" in folder:
             raise OSError(28, "No space left on device")
-        write(tables)
+        return write(tables, folder)
 
     monkeypatch.setattr(segments, "_write_tables", full)
     with pytest.raises(StorageError, match=r"the disk is full.*resume"):

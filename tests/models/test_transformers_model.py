@@ -65,6 +65,22 @@ def test_a_reply_does_not_depend_on_what_else_is_in_the_batch(tmp_path: Path, fa
         assert np.allclose([p for _, p in alone.tokens], [p for _, p in reply.tokens], atol=1e-4)
 
 
+def test_replies_are_the_same_in_the_order_of_work_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There, batches are begun in the thread of the caller, and collected while the next ones are computed."""
+    torch_or_skip()
+    model = TransformersModel(tiny_folder(tmp_path / "m"))
+    requests = [Request((("user", "x" * 3000),), top=3), *scores(9), *texts(3)]
+    expected = answers(model, requests)
+    monkeypatch.setattr("populace.models.transformers_model._PROMPTS_READ_AT_ONCE", 4)
+    monkeypatch.setattr(model, "_device", "cuda")
+    monkeypatch.setattr(model, "_scale", 0.5)  # The rows of a graph need not be filled up.
+    for one, other in zip(answers(model, requests), expected, strict=True):
+        assert type(one) is type(other)
+        if isinstance(one, Reply) and isinstance(other, Reply):
+            assert (one.text, one.prompt_tokens) == (other.text, other.prompt_tokens)
+            assert np.allclose([p for _, p in one.tokens], [p for _, p in other.tokens], atol=1e-4)
+
+
 def test_writing_continues_as_reading_the_whole_says(tmp_path: Path) -> None:
     """At temperature 0, each written token is the one that reading all earlier ones at once puts first."""
     torch_or_skip()
@@ -150,15 +166,16 @@ def test_memory_that_does_not_suffice_halves_the_batch_and_is_noted(
 
     model = TransformersModel(tiny_folder(tmp_path / "m"))
     expected = answers(model, scores(8))
-    score, sizes = model._score, []
+    scorer = model._loaded().scorer
+    begin, sizes = scorer.begin, []
 
-    def small(batch, requests):  # type: ignore[no-untyped-def]
-        sizes.append(len(batch))
-        if len(batch) > 2:
+    def small(rows, which, shared, most):  # type: ignore[no-untyped-def]
+        sizes.append(len(which))
+        if len(which) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return score(batch, requests)
+        return begin(rows, which, shared, most)
 
-    monkeypatch.setattr(model, "_score", small)
+    monkeypatch.setattr(scorer, "begin", small)
     halved = answers(model, scores(8))
     assert sizes == [8, 4, 2, 2, 4, 2, 2]
     assert [reply.text for reply in halved if isinstance(reply, Reply)] == [
@@ -171,9 +188,9 @@ def test_special_tokens_in_a_text_are_neutralised(tmp_path: Path) -> None:
     torch_or_skip()
     model = TransformersModel(tiny_folder(tmp_path / "m"))
     asyncio.run(model.start())
-    assert model._tokenizer is not None
-    ids = model._tokenizer.prompts([Request((("user", "a <turn> b"),))])[0]
-    assert model._tokenizer.encode("<turn>")[0] not in ids
+    tokenizer = model._loaded().tokenizer
+    ids = tokenizer.prompts([Request((("user", "a <turn> b"),))])[0]
+    assert tokenizer.encode("<turn>")[0] not in ids
 
 
 def test_a_prompt_that_is_too_long_is_rejected_and_the_others_are_answered(tmp_path: Path) -> None:

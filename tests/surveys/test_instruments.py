@@ -100,6 +100,25 @@ def test_a_wrong_instrument_is_refused(change: dict[str, Any], message: str) -> 
         Instrument.read(OWN | change)
 
 
+@pytest.mark.parametrize(
+    ("scales", "message"),
+    [
+        ("  total:\n    keys: {a: 1}\n", "own.yaml, line 7: the item 'b' has no key in any scale or estimand."),
+        ("  total:\n    keys:\n      a: 1\n      c: 1\n", "own.yaml, line 12: scale 'total' names the item 'c'"),
+        ("  total:\n    kesy: {a: 1}\n", "own.yaml, line 9: scales.total.keys: Field required."),
+    ],
+)
+def test_what_is_wrong_with_the_file_of_an_instrument_is_named_with_its_line(
+    tmp_path: Path, scales: str, message: str
+) -> None:
+    file = tmp_path / "own.yaml"
+    items = "".join(f"  - {{id: {name}, type: rating, text: '{name}?', low: 1, high: 5}}\n" for name in "ab")
+    file.write_text(f"title: T\nsource: S\nlicence: L\nquestionnaire:\n  items:\n{items}scales:\n{scales}")
+    with pytest.raises(QuestionnaireError) as caught:
+        Instrument.read(file)
+    assert caught.value.what.startswith(message)
+
+
 def test_answers_that_cannot_be_scored_are_refused() -> None:
     own = Instrument.read(OWN)
     with pytest.raises(QuestionnaireError, match="no column 'b'"):

@@ -62,6 +62,34 @@ def test_a_wrong_item_is_refused_with_its_name(items: list[dict[str, Any]], word
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("ending", "text", "message"),
+    [
+        ("yaml", "items:\n- {id: a, text: A, type: single, options: [x, y]}\n"
+         "- {id: b, text: B, type: single, options: [x, y, X]}\n",
+         "q.yaml, line 3: item 'b': the options 'x' and 'X' cannot be told apart."),
+        ("csv", "id,text,options\na,A?,x|y\nb,B?,x|y|x\n",
+         "q.csv, line 3: item 'b': the options 'x' and 'x' cannot be told apart."),
+        ("yaml", "items:\n- {id: a, text: A, type: single, options: [x]}\n",
+         "q.yaml, line 2: item 1, options: Tuple should have at least 2 items after validation, not 1."),
+        ("yaml", "blocks:\n- items:\n  - {id: a, text: A, type: text}\n- items:\n  - {id: b, text: B, type: txt}\n",
+         "q.yaml, line 5: block 2, item 1: "),
+        ("yaml", "items:\n- {id: a, text: A, type: single, options: [x, y], skip: {x: c}}\n- {id: b, text: B, type: text}\n",
+         "q.yaml, line 2: there is no item to skip to named 'c'."),
+        ("yaml", "items:\n- {id: a, text: A, type: text}\n- {id: b, text: B, type: single, options: [x, y], skip: {x: a}}\n",
+         "q.yaml, line 3: item 'b' skips to 'a' after 'x', which does not come later."),
+        ("yaml", "items:\n- {id: b, text: B, type: single, options: [x, y], skip: {x: b}}\n",
+         "q.yaml, line 2: item 'b' skips to 'b' after 'x', which does not come later."),
+    ],
+)  # fmt: skip
+def test_a_wrong_item_of_a_file_is_named_with_its_line(tmp_path: Path, ending: str, text: str, message: str) -> None:
+    file = tmp_path / f"q.{ending}"
+    file.write_text(text)
+    with pytest.raises((QuestionnaireError, UnknownNameError)) as caught:
+        Questionnaire.read(file)
+    assert caught.value.what.startswith(message)
+
+
 def test_deep_conditions_are_refused() -> None:
     condition: dict[str, Any] = {"a": "yes"}
     for _ in range(50):

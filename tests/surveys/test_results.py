@@ -91,6 +91,19 @@ def test_every_group_of_a_crosstab_lists_the_values_that_anybody_gave(tmp_path: 
     assert set(results.marginals()["variable"]) == {"place_1", "place_2"}
 
 
+def test_a_group_of_one_person_and_one_whose_weights_are_zero_are_told_for_what_they_are(tmp_path: Path) -> None:
+    people = {"id": [1, 2, 3, 4], "sex": ["f", "f", "m", "x"], "w": [1.0, 1.0, 1.0, 0.0]}
+    items = [{"id": "cups", "type": "number", "text": "Cups?", "low": 0.5, "high": 9.5}, ITEMS[0]]
+    survey = pc.Survey.read({"items": items})
+    results = survey.ask(people, weight="w", model="scripted:uniform", workspace=tmp_path, keep="nothing", seed=1)
+    f, one, none = results.crosstab("cups", "sex").select("n", "share", "low", "high").rows()
+    assert f[0] == 2 and f[2] < f[1] < f[3]
+    assert one[0] == 1 and one[1] is not None and one[2:] == (None, None)
+    assert none == (1, None, None, None)
+    assert results.crosstab_text("cups", "sex").row(0)[3:] == (str(round(one[1], 2)), "–")
+    assert results.crosstab(items[1]["id"], "sex").filter(sex="m")["n"].sum() == 1
+
+
 def test_raking_meets_the_margins() -> None:
     rng = np.random.default_rng(1)
     people = pl.DataFrame({"sex": rng.choice(["f", "m"], 500, p=[0.7, 0.3]), "old": rng.choice(["y", "n"], 500)})
@@ -122,7 +135,7 @@ def test_margins_that_cannot_be_met_are_refused(margins: dict[str, dict[str, flo
 @pytest.mark.parametrize("weights", [[1.0, -1.0], [0.0, 0.0], [1.0, math.nan], [1.0, None], ["a", "b"]])
 def test_weights_that_are_no_weights_are_refused(tmp_path: Path, weights: list[Any]) -> None:
     survey = pc.Survey.read({"items": ITEMS})
-    with pytest.raises(QuestionnaireError, match="weights"):
+    with pytest.raises(QuestionnaireError, match="weight"):
         survey.ask({"id": [1, 2], "w": weights}, weight="w", model=model(), workspace=tmp_path, keep="nothing")
 
 

@@ -13,7 +13,7 @@ import pytest
 import populace as pc
 from populace.base.errors import BudgetError, ParameterError, QuestionnaireError, UnknownNameError
 from populace.models import Request
-from populace.surveys import SurveyResults
+from populace.surveys import SurveyResults, read_respondents
 from populace.surveys.survey import RespondentSettings
 
 PEOPLE = {"id": list(range(40)), "age": [18 + who for who in range(40)], "sex": ["f", "m"] * 20}
@@ -182,6 +182,36 @@ def test_respondents_that_cannot_be_asked_are_refused(tmp_path: Path, people: An
     items = [{"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"]}]
     with pytest.raises(QuestionnaireError, match=words):
         ask({"items": items}, people, workspace=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("1,2\n,2\n", r"people\.csv, line 3: 1 of 2 respondents have no id"),
+        ('"a\nb",2\n" ",2\n', r"people\.csv, line 4: 1 of 2 respondents have no id"),
+        ("a,2\nb,2\na,1\n", r"people\.csv, line 4: the id 'a' stands for another respondent already"),
+        ("1,2\n2,-1\n3,-2\n", r"people\.csv, line 3: the weight of respondent 2 in the column 'w' is -1"),
+        ("1,2\n2,two\n", r"people\.csv, line 3: the weight of respondent 2 in the column 'w' is 'two'"),
+        ("1,2\n2,\n", r"people\.csv, line 3: respondent 2 has no weight"),
+        ("1,2\n2,inf\n", r"people\.csv, line 3: the weight of respondent 2 in the column 'w' is inf"),
+        ("1,0\n2,0\n", r"all weights in the column 'w' are zero"),
+    ],
+)
+def test_a_respondent_without_id_or_weight_is_named_with_the_line_of_the_file(
+    tmp_path: Path, rows: str, words: str
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text(f"id,w\n{rows}")
+    items = [{"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"]}]
+    for margins in (None, {"id": {"1": 1}}):
+        with pytest.raises(QuestionnaireError, match=words):
+            ask({"items": items}, file, weight="w", margins=margins, workspace=tmp_path)
+
+
+def test_a_row_of_a_parquet_file_is_named_by_its_number(tmp_path: Path) -> None:
+    pl.DataFrame({"id": [1.0, float("nan")]}).write_parquet(tmp_path / "people.parquet")
+    with pytest.raises(QuestionnaireError, match=r"people\.parquet, row 2: 1 of 2 respondents have no id"):
+        read_respondents(tmp_path / "people.parquet")
 
 
 def test_a_condition_on_a_column_that_is_not_there_names_the_nearest(tmp_path: Path) -> None:

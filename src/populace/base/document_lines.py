@@ -7,6 +7,7 @@ error raised inside `at_entry` carries that path, and whoever reads the file put
 from __future__ import annotations
 
 import contextlib
+import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,12 @@ def line_of(error: PopulaceError, lines: DocumentLines) -> int | None:
     entry = entry_of(error)
     line = lines.naming(error.name, entry) if isinstance(error, UnknownNameError) and error.name else None
     return line or lines.at(entry)
+
+
+def csv_line(path: Path, row: int, *, most: int = MAX_YAML_BYTES) -> int | None:
+    """The last line of a row of a CSV file, from 0 without the names of the columns; None where it is not there."""
+    reader = csv.reader(read_text(path, most=most).splitlines())
+    return next((reader.line_num for number, _ in enumerate(reader, -1) if number == row), None)
 
 
 def add_line(error: PopulaceError, path: Path, line: int | None = None) -> None:

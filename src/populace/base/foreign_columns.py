@@ -33,6 +33,9 @@ def prompt_column(texts: pl.Series) -> pl.Series:
     if texts.len() > _FEW or texts.null_count():
         return texts if _is_plain(texts) else _map_where(texts, _PROMPT_SUSPECTS, for_prompt)
     before = texts.to_list()
+    whole = "\n".join(before)
+    if whole.isascii() and not any(bracket in whole for bracket in "<[]") and for_prompt(whole) == whole:
+        return texts
     after = [for_prompt(text) for text in before]
     return texts if after == before else pl.Series(texts.name, after, dtype=pl.String)
 

@@ -6,15 +6,18 @@ from typing import Any, ClassVar
 
 import pydantic
 
-from populace.base.errors import UnknownNameError, UsageError
+from populace.base.errors import ParameterError, UnknownNameError, UsageError
 
 
 class PlainData(pydantic.BaseModel):
-    """Data of some fields; built in Python, what does not fit raises the error of its kind and not one of pydantic.
+    """Data whose class refuses wrong arguments with an error of Populace, which names the argument.
+
+    Data of a file, which pydantic validates without calling the class, keeps pydantic's errors: whoever reads the file
+    knows its name and its lines, and has `refusal_of` for the words.
 
     Attributes:
-        error_type: The error that a refusal raises.
-        error_hint: What to do about it, where a refusal has nothing better to say.
+        refusal: The class of the error.
+        refusal_hint: What to do about it, where there is nothing better to say.
 
     Example:
         >>> class Point(PlainData):
@@ -24,8 +27,8 @@ class PlainData(pydantic.BaseModel):
         populace.base.errors.UnknownNameError: there is no argument of Point named 'y'. Known: x.
     """
 
-    error_type: ClassVar[type[UsageError]] = UsageError
-    error_hint: ClassVar[str] = ""
+    refusal: ClassVar[type[UsageError]] = ParameterError
+    refusal_hint: ClassVar[str] = ""
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
@@ -33,7 +36,7 @@ class PlainData(pydantic.BaseModel):
         try:
             super().__init__(**data)
         except pydantic.ValidationError as error:
-            raise refusal(type(self), error) from error
+            raise refusal_of(type(self), error) from error
 
     # Without this mark pydantic would call __init__ for data in a file too, whose errors name the line.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -42,10 +45,10 @@ class PlainData(pydantic.BaseModel):
         try:
             super().__setattr__(name, value)
         except pydantic.ValidationError as error:
-            raise refusal(type(self), error) from error
+            raise refusal_of(type(self), error) from error
 
 
-def refusal(cls: type[PlainData], error: pydantic.ValidationError, what: str = "") -> UsageError:
+def refusal_of(cls: type[PlainData], error: pydantic.ValidationError, what: str = "") -> UsageError:
     """Why an object cannot be made of some data, and what to write; the error carries the entry that it is about.
 
     Args:
@@ -82,20 +85,22 @@ _WORDS = {
 def _problem(cls: type[PlainData], first: dict[str, Any], entry: tuple[int | str, ...], what: str) -> UsageError:
     name = ".".join(map(str, entry))
     if first["type"] == "frozen_instance":
-        return cls.error_type(f"{cls.__name__} does not change once it is there.", "Build another one.")
+        return cls.refusal(f"{cls.__name__} does not change once it is there.", "Build another one.")
     if first["type"] == "missing":
         example = f"{cls.__name__}({name}=…, …)" if what == cls.__name__ else f"{entry[-1]}: …"
-        return cls.error_type(f"{what} has no {name!r}.", f"Write: {example}")
+        return cls.refusal(f"{what} has no {name!r}.", f"Write: {example}")
     if first["type"] == "extra_forbidden" and len(entry) == 1 and name not in cls.model_fields:
         kind = f"argument of {what}" if what == cls.__name__ else f"key of {what}"
         return UnknownNameError(kind, name, [each for each in cls.model_fields if each != "kind"])
     if first["type"] == "extra_forbidden":
-        return cls.error_type(f"{what}: {'.'.join(map(str, entry[:-1]))} has no key {entry[-1]!r}.", cls.error_hint)
+        return cls.refusal(
+            f"{what}: {'.'.join(map(str, entry[:-1]))} has no key {entry[-1]!r}.", cls.refusal_hint or None
+        )
     words = _WORDS.get(first["type"])
     message = words.format(**first.get("ctx", {})) if words else first["msg"].removeprefix("Value error, ")
     message = f"{message[:1].lower()}{message[1:]}"
     if not entry:
-        return cls.error_type(f"{what}: {message}.", cls.error_hint)
+        return cls.refusal(f"{what}: {message}.", cls.refusal_hint or None)
     given = f"{first['input']!r}"
     given = f"{given[:60]}…" if len(given) > 60 else given
-    return cls.error_type(f"{what}: {name} = {given}: {message}.", cls.error_hint)
+    return cls.refusal(f"{what}: {name} = {given}: {message}.", cls.refusal_hint or None)

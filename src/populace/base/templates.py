@@ -99,7 +99,14 @@ def _format_column(name: str, column: pl.Series, spec: str) -> pl.Series | list[
             return column.cast(pl.String)
     if column.len() > FEW and (column.dtype.is_float() or column.dtype.is_integer()) and not column.null_count():
         return _format_numbers(name, column, spec)
-    return [_format(name, value, spec) for value in column.to_list()]
+    values = column.to_list()
+    if not spec and _PLAIN.issuperset(map(type, values)):
+        return list(map(str, values))
+    return [_format(name, value, spec) for value in values]
+
+
+_PLAIN = frozenset((str, int))
+"""Types whose values are written in only one way, if no format is named."""
 
 
 def _format_numbers(name: str, column: pl.Series, spec: str) -> pl.Series:

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from populace.base.document_lines import add_line
 from populace.base.errors import CausalStudyError, nearest
-from populace.base.plain_data import PlainData, refusal
+from populace.base.plain_data import PlainData, refusal_of
 from populace.causal.study_checks import check_covariate, check_study, check_treatment
 from populace.causal.study_file import read_study_file
 from populace.questions import Choice, Number
@@ -45,8 +45,8 @@ Row = Mapping[str, Any]
 class CausalPart(PlainData):
     """A part of a declaration: no unknown keys, and no changes after it was read."""
 
-    error_type = CausalStudyError
-    error_hint = "See the keys of a causal study in docs/concepts/causal-designs.md."
+    refusal = CausalStudyError
+    refusal_hint = "See the keys of a causal study in docs/concepts/causal-designs.md."
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -327,7 +327,7 @@ class CausalStudy(CausalPart):
         try:
             return cls.model_validate(source)
         except pydantic.ValidationError as error:
-            problem = refusal(cls, error, "the study")
+            problem = refusal_of(cls, error, "the study")
             problem.__cause__ = error
         except CausalStudyError as error:
             problem = error

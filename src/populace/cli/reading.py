@@ -64,7 +64,7 @@ def _row(run: RunReader) -> dict[str, Any]:
         "invalid": percent(summary.invalid_share),
         "calls": summary.usage.calls + run.manifest.status.abandoned_calls,
         "parent": f"{summary.parent.run} at {summary.parent.at}" if summary.parent else "",
-        "metric": f"{numeric[0]} {charts.sparkline(metrics[numeric[0]].tail(24))}" if numeric else "",
+        "metric": f"{numeric[0]} {charts.sparkline(metrics[numeric[0]], 24)}" if numeric else "",
         "created": summary.created,
     }
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from populace.base.errors import PopulaceError, StorageError, UntrustedCodeError, UsageError
 from populace.base.formatting import duration, percent, plural
 from populace.broker import cost_text
@@ -65,7 +63,7 @@ def show_run(run: RunReader) -> None:
         out.print_line()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:
-                out.print_line(f"  {name.replace('_', ' '):<24} {charts.sparkline(_thinned(metrics[name]))}")
+                out.print_line(f"  {name.replace('_', ' '):<24} {charts.sparkline(metrics[name])}")
     for report in report_tables(run):
         out.print_line()
         table(report.table, report.title)
@@ -100,12 +98,6 @@ def _rows(run: RunReader, summary: RunOverview) -> list[tuple[str, str]]:
         ("time", duration(summary.seconds)),
     ]
     return rows + [("intervention", text) for text in summary.interventions]
-
-
-def _thinned(values: pl.Series, room: int = 72) -> pl.Series:
-    """At most so many values, evenly over all of them, the first and the last among them."""
-    last = values.len() - 1
-    return values if last < room else values.gather([round(place * last / (room - 1)) for place in range(room)])
 
 
 def report_tables(run: RunReader) -> list[ReportTable]:

@@ -1,24 +1,20 @@
 """The command `survey`: a questionnaire, a table of respondents, marginals and crosstabs."""
 
-import math
-from pathlib import Path
 from typing import Any
 
 import click
 import polars as pl
 
-from populace.base.document_lines import add_line, at_entry
-from populace.base.documents import DocumentError, read_yaml
-from populace.base.errors import QuestionnaireError
+from populace.base.errors import UnknownNameError
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
-from populace.cli.progress import fetch_missing_models
-from populace.cli.running import resumable_run
-from populace.cli.scenarios import report_estimate
 from populace.cli.summary import show_run
-from populace.engine.run import simulate
+from populace.cli.survey_run import run_survey
 from populace.journal import RunSettings
 from populace.surveys import Survey, SurveyResults, write_results
+from populace.surveys.files import check_results_file
+from populace.surveys.scenario import SurveyScenario
+from populace.surveys.variables import STATE
 
 
 @command("survey")
@@ -51,16 +47,16 @@ def survey_command(
         people,
         id=id_column,
         weight=weight or "",
-        margins=_margins(margins) if margins else None,
+        margins=margins,
         about=about or None,
         workspace=workspace,
     )
-    if only_estimate:
-        report_estimate(scenario, options["model"])
+    for target in targets:
+        check_results_file(target)
+    _check_groups(scenario, by)
+    run = run_survey(scenario, options, only_estimate=only_estimate)
+    if run is None:
         return
-    fetch_missing_models(options["model"] if options["decider"] == "model" else "")
-    with resumable_run() as display:
-        run = simulate(scenario, workspace=workspace, observer=display, **options)
     results = SurveyResults(run)
     crosstabs = {column: [results.crosstab(item.id, column) for item in _closed(results)] for column in by}
     files = [write_results(results, target) for target in targets]
@@ -83,33 +79,15 @@ def survey_command(
         out.print_line(f"  wrote {file}")
 
 
+def _check_groups(scenario: SurveyScenario, columns: tuple[str, ...]) -> None:
+    """Refuse a column for a crosstab that nobody has, before anybody is asked."""
+    known = [*scenario.respondents.read().columns, *(each.name for each in scenario.questionnaire.variables), STATE]
+    for column in columns:
+        if column not in known:
+            raise UnknownNameError("column", column, known)
+
+
 def _closed(results: SurveyResults) -> list[Any]:
     """The items whose answers can be counted."""
     open_items = {v.item for v in results.variables if v.dtype == pl.String() and not v.categories}
     return [item for item in results.questionnaire.items if item.id not in open_items]
-
-
-def _margins(path: str) -> dict[str, dict[str, float]]:
-    """Shares to rake to, from a YAML file: for each column the share of each value."""
-    try:
-        content = read_yaml(Path(path), words=True)
-    except (OSError, DocumentError) as error:
-        raise QuestionnaireError(f"{path} could not be read: {error}.", "Write it as UTF-8 YAML.") from error
-    shape = "Write it as `sex: {female: 0.51, male: 0.49}`."
-    if not isinstance(content, dict) or not content:
-        raise QuestionnaireError(f"{path} holds no margins.", shape)
-    margins: dict[str, dict[str, float]] = {}
-    try:
-        for column, shares in content.items():
-            with at_entry(str(column)):
-                if not isinstance(shares, dict):
-                    raise QuestionnaireError(f"{column!r} has no shares.", shape)
-                for value, share in shares.items():
-                    with at_entry(str(value)):
-                        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < math.inf:
-                            raise QuestionnaireError(f"the share of {column} = {value!r} is {share!r}.", shape)
-            margins[str(column)] = {str(value): float(share) for value, share in shares.items()}
-    except QuestionnaireError as error:
-        add_line(error, Path(path))
-        raise
-    return margins

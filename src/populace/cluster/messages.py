@@ -52,11 +52,11 @@ def error_fields(error: BaseException) -> dict[str, str]:
 
 def error_of(fields: dict[str, str]) -> PopulaceError:
     """The error that `error_fields` described, of the class with its code."""
-    kinds, found = [PopulaceError], PopulaceError
+    kinds, error_class = [PopulaceError], PopulaceError
     while kinds:
         kind = kinds.pop()
-        found = kind if kind.code == fields["code"] else found
+        error_class = kind if kind.code == fields["code"] else error_class
         kinds += kind.__subclasses__()
-    error = found.__new__(found)
+    error = error_class.__new__(error_class)
     PopulaceError.__init__(error, fields["what"], fields["hint"] or None)
     return error

@@ -131,9 +131,11 @@ def prompt_table(rows: Conversations, spec: str, method: str, lead: str, outcome
     order_texts = {order: " ".join(map(str, order)) for order in set(rows.arrangements)}
     same = {"model": spec, "method": method, "labels": rows.mode == "labels", "lead": lead}
     same |= dict.fromkeys(("reasoning", "mass", "probabilities", "fields"))
+    if len(order_texts) == 1:
+        same["arrangement"] = next(iter(order_texts.values()))
     columns = {
         "prompt": np.arange(count, dtype=np.int32) // rows.orders,
-        "arrangement": [order_texts[order] for order in rows.arrangements],
+        **({"arrangement": [order_texts[order] for order in rows.arrangements]} if len(order_texts) > 1 else {}),
         "system": rows.system,
         "user": rows.user,
         **outcomes,
@@ -153,8 +155,11 @@ def prompt_table(rows: Conversations, spec: str, method: str, lead: str, outcome
 def _json(fields: pl.DataFrame) -> pl.Series | list[str]:
     """Each row as a JSON object; polars is far quicker for many rows, Python for a few."""
     if fields.height <= FEW:
-        return [json.dumps(row, ensure_ascii=False, default=str) for row in fields.iter_rows(named=True)]
+        return [_encode(row) for row in fields.rows(named=True)]
     return fields.select(pl.struct(pl.all()).struct.json_encode()).to_series()
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 def _column(name: str, values: Any) -> pl.Series:

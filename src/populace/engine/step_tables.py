@@ -1,5 +1,6 @@
 """The tables of a step as the journal keeps them."""
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -63,7 +64,12 @@ def question_tables(asks: list[tuple[Inquiry, InquiryResult]]) -> dict[str, pl.D
 
 
 def _number(ask: int, count: int) -> pl.Series:
-    return pl.Series("ask", [ask], pl.Int32).new_from_index(0, count)
+    return _single_number(ask).new_from_index(0, count)
+
+
+@functools.lru_cache(maxsize=256)
+def _single_number(ask: int) -> pl.Series:
+    return pl.Series("ask", [ask], pl.Int32)
 
 
 def _concat(tables: list[pl.DataFrame]) -> pl.DataFrame:

@@ -154,7 +154,8 @@ class HumanAnswers:
         now = waves.filter(pl.col("wave") == str(first)).select(*keys, "answer")
         later = waves.filter(pl.col("wave") == str(second)).select(*keys, pl.col("answer").alias("retest"))
         pairs = now.join(later, on=keys, how="left", maintain_order="left")
-        if pairs.filter(pl.col("answer").is_not_null() & pl.col("retest").is_not_null()).is_empty():
+        both = pl.col("answer").is_not_null() & pl.col("retest").is_not_null()
+        if pairs.filter(both & pl.col("item").is_in([item.id for item in items])).is_empty():
             raise HumanDataError(
                 f"nobody answered an item both in wave {first!r} and in wave {second!r}.",
                 "A ceiling needs people who were asked twice; name other waves.",

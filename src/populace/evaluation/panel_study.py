@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,9 @@ class PanelStudy:
         targets: The items that are predicted.
         arms: What agents know.
         flips: The groups between which answers of agents are moved.
+
+    Raises:
+        HumanDataError: If none of the held-out people has a retest, or a group of a flip has fewer than two people.
     """
 
     name: str
@@ -44,6 +48,20 @@ class PanelStudy:
     targets: tuple[str, ...]
     arms: tuple[Arm, ...]
     flips: tuple[GroupFlip, ...] = ()
+
+    def __post_init__(self) -> None:
+        held_out = self.human.select(self.targets)
+        if not ((held_out.answers >= 0) & (held_out.retest >= 0)).any():
+            raise HumanDataError(
+                "none of the held-out people answered an item that is predicted in both waves.",
+                "The ceiling is their own answer in another wave: name other waves, or hold out other people.",
+            )
+        for flip in self.flips:
+            flip.members(self._everybody)
+
+    @functools.cached_property
+    def _everybody(self) -> HumanAnswers:
+        return _joined(self.human, self.others).select(self.targets)
 
     @property
     def flip_arms(self) -> tuple[Arm, ...]:
@@ -95,14 +113,13 @@ class PanelStudy:
 
     def sensitivities(self, answers: pl.DataFrame, *, seed: int = 0) -> list[GroupSensitivity]:
         """How far agents move between the groups of each flip, against all people."""
-        everybody = _joined(self.human, self.others).select(self.targets)
         results = []
         for flip in self.flips:
             first, second = flip.arms(self.human.profiles.columns)
             results.append(
                 group_sensitivity(
                     flip,
-                    everybody,
+                    self._everybody,
                     self.predictions(answers, first.name),
                     self.predictions(answers, second.name),
                     seed=seed,

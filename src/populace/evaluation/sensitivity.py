@@ -105,6 +105,21 @@ class GroupFlip:
         """The column in which the groups differ."""
         return self.first.column
 
+    def members(self, human: HumanAnswers) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Who belongs to each group.
+
+        Raises:
+            HumanDataError: If a group has fewer than two people.
+        """
+        first, second = self.first.members(human), self.second.members(human)
+        for group, mine in ((self.first, first), (self.second, second)):
+            if mine.sum() < 2:
+                count = "one person" if mine.any() else "nobody"
+                raise HumanDataError(
+                    f"the group {group.label!r} of {self.column!r} has {count}.", "A group needs at least two people."
+                )
+        return first, second
+
     def arms(self, profile: Sequence[str]) -> tuple[Arm, Arm]:
         """The agents of both groups, who know the whole profile with another value in one column."""
         if self.column not in profile:
@@ -155,13 +170,7 @@ def group_sensitivity(
     Raises:
         HumanDataError: If a group has fewer than two people, or no item has ten answers of each group.
     """
-    members = (flip.first.members(human), flip.second.members(human))
-    counts = (int(members[0].sum()), int(members[1].sum()))
-    if min(counts) < 2:
-        small = flip.first if counts[0] < 2 else flip.second
-        raise HumanDataError(
-            f"the group {small.label!r} of {flip.column!r} has {min(counts)} people.", "A group needs at least two."
-        )
+    members = flip.members(human)
     rows = []
     for place, item in enumerate(human.items):
         rows += _item_rows(
@@ -177,7 +186,7 @@ def group_sensitivity(
     table = pl.DataFrame(rows, schema=schema, orient="row")
     if not table.height:
         raise HumanDataError(f"no item has {FEWEST} answers of each group of {flip.column!r} and an answer of agents.")
-    return GroupSensitivity(flip, *_figures(table, seed), table, counts)
+    return GroupSensitivity(flip, *_figures(table, seed), table, (int(members[0].sum()), int(members[1].sum())))
 
 
 def _group(column: str, text: str) -> PeopleGroup:

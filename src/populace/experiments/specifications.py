@@ -93,10 +93,10 @@ def specification_curve(
     if len(rows) < 2:
         raise UsageError(f"{len(rows)} specification has runs of {first} and of {last}.", "Use a full design.")
     table = pl.DataFrame(rows).with_columns(pl.col("low", "high").fill_nan(None)).sort("effect")
-    joined = gaps[0]
+    pairs = gaps[0]
     for gap in gaps[1:]:
-        joined = joined.join(gap, on="replicate", how="inner")
-    matrix = joined.drop("replicate").drop_nulls().to_numpy()
+        pairs = pairs.join(gap, on="replicate", how="inner")
+    matrix = pairs.drop("replicate").drop_nulls().to_numpy()
     rng = stream(results.experiment.seed, "specifications")
     signs = np.vstack([np.ones(len(matrix)), rng.choice([-1.0, 1.0], size=(resamples, len(matrix)))])
     medians = np.abs(np.median(signs @ matrix / max(1, len(matrix)), axis=1))

@@ -22,8 +22,8 @@ def restricted_times(runs: pl.DataFrame, outcome: str) -> pl.DataFrame:
     """
     horizon = _horizon(runs, outcome)
     complete = pl.col("status") == "complete"
-    seen = pl.min_horizontal(pl.col(outcome).cast(pl.Float64), pl.lit(horizon))
-    return runs.with_columns(pl.when(complete).then(seen.fill_null(horizon)).alias(outcome))
+    times = pl.min_horizontal(pl.col(outcome).cast(pl.Float64), pl.lit(horizon))
+    return runs.with_columns(pl.when(complete).then(times.fill_null(horizon)).alias(outcome))
 
 
 def _horizon(runs: pl.DataFrame, outcome: str) -> float:

@@ -30,8 +30,8 @@ def interview_items(study: BelievabilityStudy, most: int, seed: int) -> list[Ite
     lives = study.lives.select("run", "resident", "life")
     tasks = answers.select(_TASK).unique(maintain_order=True)
     order = stream(seed, f"feedback/believability/{study.plan.name}").permutation(tasks.height)
-    drawn = tasks[order.tolist()].head(max(1, most // len(study.plan.condition_names)))
-    rows = drawn.join(answers, on=_TASK, maintain_order="left_right").join(
+    sample = tasks[order.tolist()].head(max(1, most // len(study.plan.condition_names)))
+    rows = sample.join(answers, on=_TASK, maintain_order="left_right").join(
         lives, on=["run", "resident"], how="left", maintain_order="left"
     )
     wordings = {question.id: question.text for question in study.questions}

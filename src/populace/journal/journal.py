@@ -31,6 +31,7 @@ from populace.journal.segments import (
     scan_table,
     table_path,
     verify_segment,
+    write_file,
     write_segment,
     writing,
 )
@@ -208,11 +209,10 @@ class Journal(Record):
             if self._usage_hash is None:
                 append_line(path, "")
                 self._usage_hash = hashlib.blake2b(path.read_bytes(), digest_size=16)
-            line = json.dumps({"step": step, **usage}) + "\n"
-            with path.open("a", encoding="utf-8") as file:
-                file.write(line)
-            self._usage_hash.update(line.encode())
-            self._bind(self._commits[step].digest, path.stat().st_size)
+            line = f"{json.dumps({'step': step, **usage})}\n".encode()
+            size = write_file(str(path), line, append=True)
+            self._usage_hash.update(line)
+            self._bind(self._commits[step].digest, size)
 
     def _bind(self, digest: str, usage_bytes: int = 0) -> None:
         """Set what the manifest records of the journal's end; the next `set_status` writes it."""

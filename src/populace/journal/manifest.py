@@ -32,6 +32,7 @@ from populace.base.errors import (
     StoppedError,
 )
 from populace.journal.intervention_list import AnyIntervention
+from populace.journal.segments import write_file
 from populace.journal.settings import Regime
 
 FORMAT = 1
@@ -144,10 +145,9 @@ class Manifest(pydantic.BaseModel):
 
     def write(self, folder: Path) -> None:
         """Put the manifest in its place in one move."""
-        target = folder / "manifest.json"
-        beside = folder / f".manifest-{os.getpid()}.json"
-        beside.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        os.replace(beside, target)
+        beside = f"{folder}/.manifest-{os.getpid()}.json"
+        write_file(beside, f"{self.model_dump_json(indent=2)}\n".encode())
+        os.replace(beside, f"{folder}/manifest.json")
 
     @staticmethod
     def stamp(folder: Path) -> tuple[int, int, int]:

@@ -23,6 +23,7 @@ import polars as pl
 
 from populace.base.documents import DocumentError, name_problem, parse_json_object, read_text
 from populace.base.errors import DamagedRunError, StorageError
+from populace.base.small_tables import encode_small
 
 COMMIT = "COMMIT"
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -67,29 +68,59 @@ def write_segment(
         previous: The digest of the segment before.
         facts: What a reader should know without opening a table.
     """
-    beside = steps / f".{step:05d}-{os.getpid()}"
-    with writing(beside):
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
+    beside = f"{steps}/.{step:05d}-{os.getpid()}"
+    with writing(Path(beside)):
+        _make_folder(beside)
         if any("/" in name for name in tables):
-            (beside / "tables").mkdir()
-        paths = {f"{name}.parquet": f"{beside}/{name}.parquet" for name in tables}
-        _write_tables(dict(zip(paths.values(), tables.values(), strict=True)))
-        files = {name: (os.stat(path).st_size, _hash(path)) for name, path in paths.items()}
+            os.mkdir(f"{beside}/tables")
+        files = _write_tables({f"{name}.parquet": table for name, table in tables.items()}, beside)
         body = {"step": step, "files": files, "previous": previous, "facts": dict(facts)}
         text = json.dumps(body, sort_keys=True) + "\n"
-        (beside / COMMIT).write_text(text, encoding="utf-8")
-        os.replace(beside, steps / f"{step:05d}")
+        write_file(f"{beside}/{COMMIT}", text.encode())
+        os.replace(beside, f"{steps}/{step:05d}")
     return Commit(step, files, previous, dict(facts), _digest(text))
 
 
-def _write_tables(tables: Mapping[str, pl.DataFrame]) -> None:
-    """Write tables to their paths, all together: for small tables, most of the time goes into the call itself."""
-    sinks = [
-        table.lazy().sink_parquet(path, compression="lz4", statistics=False, lazy=True)
-        for path, table in tables.items()
-    ]
-    pl.collect_all(sinks, optimizations=pl.QueryOptFlags.none(), engine="streaming")
+def _write_tables(tables: Mapping[str, pl.DataFrame], folder: str) -> dict[str, tuple[int, str]]:
+    """Write tables to files in a folder; returns the size and hash of each."""
+    files: dict[str, tuple[int, str]] = {}
+    sinks = []
+    for name, table in tables.items():
+        content = encode_small(table)
+        if content is None:
+            sinks.append(table.lazy().sink_parquet(f"{folder}/{name}", compression="lz4", statistics=False, lazy=True))
+            continue
+        write_file(f"{folder}/{name}", content)
+        files[name] = (len(content), _hash_bytes(content))
+    if sinks:
+        # All together: for tables that are not large, most of the time goes into the call itself.
+        pl.collect_all(sinks, optimizations=pl.QueryOptFlags.none(), engine="streaming")
+    for name in tables.keys() - files.keys():
+        files[name] = (os.stat(f"{folder}/{name}").st_size, _hash(f"{folder}/{name}"))
+    return {name: files[name] for name in tables}
+
+
+def _make_folder(path: str) -> None:
+    """Make an empty folder; what an earlier process with the same number left there is removed."""
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        shutil.rmtree(path, ignore_errors=True)
+        os.mkdir(path)
+    except FileNotFoundError:
+        os.makedirs(path)
+
+
+def write_file(path: str, content: bytes, *, append: bool = False) -> int:
+    """Write a file, or add to its end, without a buffer, which takes longer to make than a small file to write.
+
+    Returns:
+        How many bytes the file has.
+    """
+    with open(path, "ab" if append else "wb", buffering=0) as file:
+        while content:
+            content = content[file.write(content) :]
+        return file.tell()
 
 
 def committed_steps(steps: Path, known: Container[int] = ()) -> list[int]:
@@ -264,9 +295,13 @@ def _check_content(path: str, digest: str, step: int) -> None:
 def _hash(path: str) -> str:
     with open(path, "rb", buffering=0) as file:
         if os.fstat(file.fileno()).st_size <= _SMALL_BYTES:
-            return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
+            return _hash_bytes(file.read())
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
+def _hash_bytes(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return _hash_bytes(text.encode())

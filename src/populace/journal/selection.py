@@ -1,31 +1,27 @@
 """Some of the people, by conditions, ids or a random share: whom an intervention acts on."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pydantic
 
-from populace.base.errors import InterventionError
+from populace.base.errors import InterventionError, UsageError
 from populace.base.plain_data import PlainData
 from populace.people import People
 
 _SIGNS = {"eq": "is", "ne": "is not", "in": "is one of", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
 
 
-class InterventionData(PlainData):
-    """A part of an intervention."""
-
-    error_type = InterventionError
-
-
-class Selection(InterventionData):
+class Selection(PlainData):
     """Some of the people: by conditions on columns, by ids, or a share drawn at random; everybody by default.
 
     Example:
         >>> Selection(where={"age": {"ge": 30}}).describe(2, 3)
         '2 of 3 people (age ≥ 30)'
     """
+
+    refusal: ClassVar[type[UsageError]] = InterventionError
 
     where: dict[str, Any] = pydantic.Field(default={})
     ids: list[int | str] | None = None

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 Ints = npt.NDArray[np.int64]
 
@@ -54,8 +55,8 @@ class RaggedArray:
     Example:
         >>> lists = RaggedArray(np.int64)
         >>> starts = lists.append(np.array([2, 0, 1]), np.array([7, 8, 9]))
-        >>> lists.piece(int(starts[0]), 2).tolist(), lists.piece(int(starts[2]), 1).tolist()
-        ([7, 8], [9])
+        >>> lists.lists(starts, np.array([2, 0, 1])).to_list()
+        [[7, 8], [], [9]]
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
@@ -76,9 +77,20 @@ class RaggedArray:
         """The memory taken, room at the end included."""
         return self._column.values.nbytes
 
-    def piece(self, start: int, length: int) -> npt.NDArray[Any]:
-        """One piece."""
-        return self._column.values[start : start + length]
+    def lists(self, starts: Ints, lengths: Ints) -> pl.Series:
+        """Pieces as a column of lists."""
+        column = pl.Series(self._column.values[_indices(starts, lengths)])
+        rows = pl.DataFrame({"row": np.repeat(np.arange(len(starts)), lengths), "piece": column})
+        filled = rows.group_by("row", maintain_order=True).agg("piece")
+        table = pl.DataFrame({"row": np.arange(len(starts))})
+        pieces = table.join(filled, on="row", how="left", maintain_order="left")["piece"]
+        return pieces.fill_null(pl.Series([[]], dtype=pieces.dtype))
+
+    def texts(self, starts: Ints, lengths: Ints) -> pl.Series:
+        """Pieces as a column of texts, where the elements are the bytes of texts."""
+        content = self._column.values.data
+        spans = zip(starts.tolist(), (starts + lengths).tolist(), strict=True)
+        return pl.Series([str(content[begin:end], "utf-8") for begin, end in spans], dtype=pl.String)
 
     def drop(self, count: int) -> bool:
         """Note that this many elements are no longer needed; returns whether packing is due."""
@@ -92,10 +104,15 @@ class RaggedArray:
         for begin in range(0, len(starts), 100_000):
             part = slice(begin, begin + 100_000)
             sizes = lengths[part]
-            offsets = np.cumsum(sizes) - sizes
-            where = np.repeat(starts[part] - offsets, sizes) + np.arange(int(sizes.sum()))
-            new[part] = packed.append(sizes, self._column.values[where])
+            new[part] = packed.append(sizes, self._column.values[_indices(starts[part], sizes)])
         return packed, new
+
+
+def _indices(starts: Ints, lengths: Ints) -> Ints:
+    """The indices of all elements of pieces, one piece after the other."""
+    offsets = np.cumsum(lengths) - lengths
+    indices: Ints = np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
+    return indices
 
 
 class Extents:

@@ -216,13 +216,23 @@ class Memory(MemoryPart):
             top: How many memories for each query; as many as the preset says if left out.
             kinds: The kinds of memories to search; all if left out.
         """
+        return self._present(self._retrieve(ids, queries, now, top, kinds), ids, queries, purpose)
+
+    def _retrieve(
+        self, ids: Sequence[Id], queries: Sequence[str], now: int, top: int | None, kinds: Sequence[str] | None
+    ) -> pl.DataFrame:
         owners = np.array([self.owner(who) for who in ids], np.int64)
-        retrieved = self.stream.retrieve(owners, self._vectors(queries), now=now, how=self.how, top=top, kinds=kinds)
+        return self.stream.retrieve(owners, self._vectors(queries), now=now, how=self.how, top=top, kinds=kinds)
+
+    def _present(
+        self, retrieved: pl.DataFrame, ids: Sequence[Id], queries: Sequence[str], purpose: str
+    ) -> pl.DataFrame:
+        """Retrieved memories in the order in which a prompt shows them, which are recorded as recalled."""
         presented = self.stream.present(retrieved, self.how)
-        at = presented["query"].to_numpy()
+        at = presented["query"]
         recalled = presented.with_columns(
-            pl.Series("person", [ids[row] for row in at], dtype=_id_type(ids)),
-            pl.Series("about", [queries[row] for row in at], dtype=pl.String),
+            pl.Series("person", ids, dtype=_id_type(ids)).gather(at),
+            pl.Series("about", queries, dtype=pl.String).gather(at),
             pl.lit(purpose).alias("purpose"),
         )
         if recalled.height:
@@ -248,23 +258,16 @@ class Memory(MemoryPart):
     ) -> Recollection:
         """What comes to mind about each query, to be shown in a prompt; equal texts are shown once."""
         more = top if self.variety >= 1.0 else top * _CANDIDATES
-        recalled = self.recall(ids, queries, now=now, purpose=purpose, top=more, kinds=kinds)
+        retrieved = self._retrieve(ids, queries, now, more, kinds)
         if self.variety < 1.0:
-            varied = self._vary(recalled, top)
-            if recalled.height:
-                self._recalled[-1] = varied.drop("query")
-            recalled = varied
+            vectors = self.stream.vectors(retrieved["memory"])
+            retrieved = retrieved[varied_rows(retrieved["query"].to_numpy(), vectors, top, self.variety)]
+        recalled = self._present(retrieved, ids, queries, purpose)
         distinct = recalled.unique(["query", "text"], keep="first", maintain_order=True)
         if self.time_label is not None:
             labels = [self.time_label(time, now) for time in distinct["time"]]
             distinct = distinct.with_columns(text=pl.Series(labels, dtype=pl.String) + distinct["text"])
         return Recollection.of(_memories_by_query(distinct, len(queries)))
-
-    def _vary(self, recalled: pl.DataFrame, top: int) -> pl.DataFrame:
-        """The best memories of each query among which no two are more alike than `variety`, in the given order."""
-        ranked = recalled.with_row_index("row").sort("query", "rank")
-        chosen = varied_rows(ranked["query"].to_numpy(), self.stream.vectors(ranked["memory"]), top, self.variety)
-        return recalled[np.sort(ranked["row"].to_numpy()[chosen])]
 
     def recent(self, ids: Sequence[Id], count: int) -> Recollection:
         """The newest memories of each person, oldest first."""
@@ -273,7 +276,7 @@ class Memory(MemoryPart):
 
     def importance_of(self, memories: Sequence[int]) -> npt.NDArray[np.float64]:
         """The importance of memories by id; NaN where it was not rated."""
-        return self.stream.rows(memories)["importance"].to_numpy().astype(np.float64)
+        return self.stream.rows(memories, ["importance"])["importance"].to_numpy().astype(np.float64)
 
     def importance_since_reflection(self, ids: Sequence[Id]) -> npt.NDArray[np.float64]:
         """The total importance of what each person stored since `mark_reflected`."""

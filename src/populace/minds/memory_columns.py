@@ -1,6 +1,6 @@
 """The columns of all memories: a memory is one slot in every column."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ KINDS = (
 kind in this list, so new kinds go to its end.
 """
 
+FRAME = ("memory", "owner", "text", "kind", "time", "importance", "last_access", "evidence")
+"""The columns of a table of memories."""
 _PART = 16_384
 _COLUMNS: dict[str, npt.DTypeLike] = {
     "memory": np.int64,
@@ -148,25 +150,23 @@ class MemoryColumns:
             "It was forgotten." if 0 <= missing < self.next_id else f"Ids run from 0 to {self.next_id - 1}.",
         )
 
-    def frame(self, slots: Ints) -> pl.DataFrame:
-        """Memories as a table."""
-        starts, sizes = self.get("text_at", slots).tolist(), self.get("text_size", slots).tolist()
-        basis = zip(self.get("evidence_at", slots).tolist(), self.get("evidence_size", slots).tolist(), strict=True)
-        texts = [self._texts.piece(at, size).tobytes().decode() for at, size in zip(starts, sizes, strict=True)]
-        evidence = [self._evidence.piece(at, size).tolist() for at, size in basis]
-        kinds = pl.Series(np.array(KINDS, object)[self.get("kind", slots)], dtype=pl.String)
-        return pl.DataFrame(
-            {
-                "memory": self.get("memory", slots),
-                "owner": self.get("owner", slots),
-                "text": pl.Series(texts, dtype=pl.String),
-                "kind": kinds,
-                "time": self.get("time", slots),
-                "importance": self.get("importance", slots),
-                "last_access": self.get("last_access", slots),
-                "evidence": pl.Series(evidence, dtype=pl.List(pl.Int64)),
-            }
-        )
+    def frame(self, slots: Ints, names: Sequence[str] = FRAME) -> pl.DataFrame:
+        """Memories as a table.
+
+        Args:
+            slots: Where they lie.
+            names: The columns of the table; texts and evidence take much longer than the others.
+        """
+        return pl.DataFrame({name: self._column(name, slots) for name in names})
+
+    def _column(self, name: str, slots: Ints) -> pl.Series:
+        if name == "text":
+            return self._texts.texts(self.get("text_at", slots), self.get("text_size", slots))
+        if name == "evidence":
+            return self._evidence.lists(self.get("evidence_at", slots), self.get("evidence_size", slots))
+        if name == "kind":
+            return pl.Series(np.array(KINDS, object)[self.get("kind", slots)], dtype=pl.String)
+        return pl.Series(self.get(name, slots))
 
     def drop(self, slots: Ints) -> None:
         """Remove memories and close the gaps; the slots of other memories of the same people change."""

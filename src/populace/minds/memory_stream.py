@@ -12,7 +12,7 @@ import polars as pl
 
 from populace.base.errors import EmbeddingError, MemoryStreamError, UnknownNameError
 from populace.minds.growable_arrays import Ints, to_ints
-from populace.minds.memory_columns import KINDS, MemoryColumns
+from populace.minds.memory_columns import FRAME, KINDS, MemoryColumns
 from populace.minds.retrieval import Mask, Retrieval, retrieval_preset
 from populace.minds.similarity import Bytes, Floats, dots_by_piece, dots_by_row, quantize
 
@@ -21,6 +21,8 @@ _TOGETHER = 16_384
 _SHARED = 16
 """The most queries of one person with very many memories that are scored at once."""
 _COLUMNS = ("query", "rank", "memory", "recency", "importance", "relevance", "score")
+PRESENTED = ("text", "kind", "time")
+"""What is added to retrieved memories when they are shown to a model."""
 
 
 class _Group(NamedTuple):
@@ -153,12 +155,17 @@ class MemoryStream:
     def present(self, retrieved: pl.DataFrame, how: Retrieval | str = "park2023") -> pl.DataFrame:
         """The retrieved memories with text, kind and time, in the order in which `how` shows them to a model."""
         way = retrieval_preset(how) if isinstance(how, str) else how
-        presented = retrieved.hstack(self.rows(retrieved["memory"]).select("text", "kind", "time"))
+        presented = retrieved.hstack(self.rows(retrieved["memory"], PRESENTED))
         return presented.sort("query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
 
-    def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> pl.DataFrame:
-        """Memories by id, in the order of the ids."""
-        return self._store.frame(self._store.slots(to_ints(ids)))
+    def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series, columns: Sequence[str] = FRAME) -> pl.DataFrame:
+        """Memories by id, in the order of the ids.
+
+        Args:
+            ids: The ids.
+            columns: The columns of the table; all if left out.
+        """
+        return self._store.frame(self._store.slots(to_ints(ids)), columns)
 
     def vectors(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> Floats:
         """The vectors of memories by id, a row each."""

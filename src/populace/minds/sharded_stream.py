@@ -18,7 +18,8 @@ import polars as pl
 
 from populace.base.errors import ClusterLostError, MemoryStreamError, WorkerLostError
 from populace.minds.growable_arrays import GrowableArray, Ints, to_ints
-from populace.minds.memory_stream import MemoryStream, check_evidence, check_owners, kind_codes
+from populace.minds.memory_columns import FRAME
+from populace.minds.memory_stream import PRESENTED, MemoryStream, check_evidence, check_owners, kind_codes
 from populace.minds.retrieval import Retrieval, retrieval_preset
 from populace.minds.similarity import Floats
 from populace.minds.stream_part import pack, unpack
@@ -26,6 +27,7 @@ from populace.minds.stream_part import pack, unpack
 _AHEAD = 8
 """How many calls that return nothing may be under way before one of them is waited for."""
 _FOUND = ("query", "rank", "memory", "recency", "importance", "relevance", "score")
+_TEXTS = {"query": pl.Int64, "memory": pl.Int64, "text": pl.String, "kind": pl.String, "time": pl.Int64}
 
 
 class Shard(Protocol):
@@ -52,7 +54,7 @@ class ShardedStream(MemoryStream):
         self._next_id = self._size = 0
         self._place = GrowableArray(np.int16)
         self._under_way: list[Future[bytes]] = []
-        self._texts: tuple[pl.DataFrame, pl.DataFrame] | None = None
+        self._texts = pl.DataFrame(schema=_TEXTS)
 
     def __len__(self) -> int:
         return self._size
@@ -115,25 +117,22 @@ class ShardedStream(MemoryStream):
         found = self._ask("retrieve", options, asked, people % len(self._shards), by="query").sort(
             "query", maintain_order=True
         )
-        retrieved = found.select(_FOUND)
-        self._texts = retrieved, found.select("text", "kind", "time")
-        return retrieved
+        self._texts = found.select("query", "memory", *PRESENTED)
+        return found.select(_FOUND)
 
     def present(self, retrieved: pl.DataFrame, how: Retrieval | str = "park2023") -> pl.DataFrame:
         """The retrieved memories with text, kind and time, in the order in which `how` shows them to a model."""
         way = retrieval_preset(how) if isinstance(how, str) else how
-        known = self._texts
-        same = known is not None and known[0] is retrieved
-        texts = (
-            known[1] if known is not None and same else self.rows(retrieved["memory"]).select("text", "kind", "time")
-        )
-        order = ("time", "memory") if way.presented == "by time" else ("rank",)
-        return retrieved.hstack(texts).sort("query", *order)
+        presented = retrieved.join(self._texts, on=["query", "memory"], how="left", maintain_order="left")
+        if presented["text"].null_count():
+            # These are not from the last call of `retrieve`, with which the shards sent the texts.
+            presented = retrieved.hstack(self.rows(retrieved["memory"], PRESENTED))
+        return presented.sort("query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
 
-    def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> pl.DataFrame:
+    def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series, columns: Sequence[str] = FRAME) -> pl.DataFrame:
         """Memories by id, in the order of the ids."""
-        numbers = to_ints(ids)
-        return self._ask("rows", {}, pl.DataFrame({"memory": numbers}), self._places(numbers), by="row")
+        numbers, options = to_ints(ids), {"columns": list(columns)}
+        return self._ask("rows", options, pl.DataFrame({"memory": numbers}), self._places(numbers), by="row")
 
     def vectors(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> Floats:
         """The vectors of memories by id, a row each."""

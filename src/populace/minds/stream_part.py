@@ -11,7 +11,7 @@ import polars as pl
 
 from populace.cluster import Origin
 from populace.minds.memory_columns import KINDS
-from populace.minds.memory_stream import MemoryStream
+from populace.minds.memory_stream import PRESENTED, MemoryStream
 from populace.minds.retrieval import Retrieval
 from populace.models import CachedEmbedder, open_embedder
 
@@ -58,12 +58,12 @@ class StreamPart:
             kinds=options["kinds"],
             touch=options["touch"],
         )
-        texts = self._stream.rows(found["memory"]).select("text", "kind", "time")
-        return pack({}, found.hstack(texts))
+        return pack({}, found.hstack(self._stream.rows(found["memory"], PRESENTED)))
 
     def rows(self, content: bytes) -> bytes:
         """Memories by id."""
-        return pack({}, self._stream.rows(unpack(content)[1]["memory"]))
+        options, table = unpack(content)
+        return pack({}, self._stream.rows(table["memory"], options["columns"]))
 
     def vectors(self, content: bytes) -> bytes:
         """The vectors of memories by id."""

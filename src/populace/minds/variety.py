@@ -22,15 +22,22 @@ def varied_rows(query: Ints, vectors: npt.NDArray[np.float64], top: int, limit: 
     """
     if not len(query):
         return np.zeros(0, np.int64)
-    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    unit = vectors / lengths
     _, first, counts = np.unique(query, return_index=True, return_counts=True)
-    width = int(counts.max())
-    grid = np.minimum(first[:, None] + np.arange(width), len(query) - 1)
-    there = np.arange(width) < counts[:, None]
-    alike = np.einsum("qid,qjd->qij", unit[grid], unit[grid]) > limit
-    taken = np.zeros_like(there)
-    for rank in range(width):
-        free = there[:, rank] & (taken.sum(axis=1) < top) & ~(alike[:, rank] & taken).any(axis=1)
-        taken[:, rank] = free
-    return np.asarray(grid[taken], np.int64)
+    taken = np.zeros((len(first), min(top, int(counts.max()))), np.int64)
+    sizes = np.zeros(len(first), np.int64)
+    units = np.zeros((*taken.shape, vectors.shape[1]))
+    for rank in range(int(counts.max())):
+        # Queries that have enough are left out, so that few of their rows are compared at all.
+        lacking = np.flatnonzero((rank < counts) & (sizes < taken.shape[1]))
+        if not len(lacking):
+            break
+        rows = first[lacking] + rank
+        unit = vectors[rows]
+        unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+        alike = np.einsum("qd,qkd->qk", unit, units[lacking, : int(sizes.max())]) > limit
+        free = ~(alike & (np.arange(alike.shape[1]) < sizes[lacking, None])).any(axis=1)
+        chosen = lacking[free]
+        taken[chosen, sizes[chosen]] = rows[free]
+        units[chosen, sizes[chosen]] = unit[free]
+        sizes[chosen] += 1
+    return taken[np.arange(taken.shape[1]) < sizes[:, None]]

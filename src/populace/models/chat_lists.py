@@ -110,8 +110,8 @@ class ChatLists:
         texts = [f"{name} {_SAMPLE.format(words=words)} {name}" for name in names]
         if frame is None or frame.prompt(texts) != await self._render(roles, texts, lead):
             return None
-        asked = Request(tuple(zip(roles, texts, strict=True)), lead, 1, 20)
-        alone, listed = await ask(asked, None), await ask(asked, frame.prompt(texts))
+        request = Request(tuple(zip(roles, texts, strict=True)), lead, 1, 20)
+        alone, listed = await ask(request, None), await ask(request, frame.prompt(texts))
         if not isinstance(alone, Reply) or not isinstance(listed, Reply):
             return None
         return frame if _distance(alone, listed) <= _TOLERANCE else None

@@ -81,14 +81,14 @@ def read_fields(path: Path, names: set[str]) -> dict[str, Any]:
         path: The file.
         names: The names of the fields; one that the file does not have is left out.
     """
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     with _open(path, "vocabulary") as (file, _, field_count):
         for name, value in _fields(file, field_count):
             if name in names:
-                found[name] = value
-            if len(found) == len(names):
+                fields[name] = value
+            if len(fields) == len(names):
                 break
-    return found
+    return fields
 
 
 class _BoundedFile:

@@ -85,9 +85,9 @@ def _respelled(text: str, known: set[str]) -> str | None:
         word = text.casefold()
         return f"{word}:NAME" if word in PROVIDERS or word == "scripted" else word
     for separator in (":", "/", " ", "-"):
-        word, found, rest = text.partition(separator)
+        word, mark, rest = text.partition(separator)
         word = aliases.get(word.casefold(), word.casefold())
-        if found and rest.strip() and word in known and word not in ("http", "https"):
+        if mark and rest.strip() and word in known and word not in ("http", "https"):
             is_file = rest.casefold().endswith(".gguf")
             if (separator == "-" or is_file) and word not in ("scripted", "embedded"):
                 continue  # `gemini-2.5-flash` is the name of a model, and `mistral/x.gguf` is a file.

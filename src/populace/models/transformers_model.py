@@ -2,48 +2,72 @@
 
 Many prompts are computed at once, and the beginning that all of them share is computed once. Sampling draws its random
 numbers from the seed of each request, so a reply depends on what else is in the batch only through rounding.
+
+On a GPU, all of Python's work is done in one thread, that of the caller, and only waiting is left to another: two busy
+threads would hand the interpreter to each other at every one of the thousand operations of a batch.
 """
 
 import asyncio
 import importlib
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from populace.base.errors import ModelError, ModelFileError
 from populace.models.adapter_bases import read_base, weights_sha256
 from populace.models.adapter_names import adapter_hub_file, open_adapter
 from populace.models.artifacts import Progress
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
-from populace.models.pytorch.network import Network
+from populace.models.pytorch.batches import Batch, scored_batches
+from populace.models.pytorch.first_words import FirstWords
+from populace.models.pytorch.network import Network, load_network
+from populace.models.pytorch.scoring import Distributions, Scorer
+from populace.models.pytorch.token_rows import Indices, TokenRows
 from populace.models.pytorch.tokens import ChatTokenizer
-from populace.models.pytorch.weights import read_weights
 from populace.models.pytorch.writing import MIN_P, TOP_K, TOP_P, Draft, Writer
 
 _TOP_TOKENS = 200
-_FEWEST_TOKENS, _MASS = 20, 0.9999
-"""A distribution ends with the token at which it holds this mass, but not before this many tokens."""
-_TOKENS_AT_ONCE = {"cuda": 131_072, "cpu": 4_096}
+_TOKENS_AT_ONCE = {"cuda": 196_608, "cpu": 4_096}
 """How many tokens of prompts are computed in one batch at most, those that are shared counted once."""
 _NUMBERS_AT_ONCE = 600_000_000
 """How many numbers the widest step of a batch has at most; it keeps several processes on one GPU within its memory."""
 _ROWS_AT_ONCE = {"cuda": (32, 256), "cpu": (16, 16)}
 """How many replies are written in one batch, where few and where many are wanted."""
 _MANY = 96
-_VERSION = 1
+_PROMPTS_READ_AT_ONCE = 4096
+"""How many prompts are turned into tokens at once, while those before them are computed."""
+_VERSION = 2
 """The version of the computation; it changes whenever replies could."""
+_TRIAL = Request((("user", "You are 30 years old. How are you today?\n1. Well\n2. Not well"),), "Answer:")
+_NO_MEMORY = "the memory of the GPU does not suffice for this prompt"
+_NO_NUMBERS = "the device returned something that is no number for this prompt, twice"
+_COMPUTED_AGAIN = "The device returned something that is no number for some prompts; these were computed again."
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a loaded model consists of."""
+
+    network: Network
+    tokenizer: ChatTokenizer
+    scorer: Scorer
+    writer: Writer
+    first_words: FirstWords
+
+
+_Begun = list[tuple[Batch, Distributions | None]]
+"""Batches with their distributions, which may still be under way; None where the memory does not suffice."""
 
 
 @dataclass(frozen=True)
 class _Prompt:
-    """A prompt as tokens, with the place of its request."""
+    """A prompt whose reply is to be written, with the place of its request."""
 
     index: int
     tokens: list[int]
@@ -87,19 +111,18 @@ class TransformersModel(Model):
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="transformers-model")
         self._wanted_device = device
         self._device = "cpu"
-        self._network: Network | None = None
-        self._tokenizer: ChatTokenizer | None = None
-        self._writer: Writer | None = None
+        self._parts: _Parts | None = None
+        self._in_thread_count = 0
         self._scale = 1.0
 
     async def start(self, facts: Mapping[str, Any] | None = None) -> None:
         """Load weights and tokenizer."""
-        if self._network is None:
-            await asyncio.get_running_loop().run_in_executor(self._pool, self._load)
+        if self._parts is None:
+            await self._in_thread(self._load)
 
     async def close(self) -> None:
         """Let go of the weights."""
-        self._network = self._tokenizer = self._writer = None
+        self._parts = None
 
     def _load(self) -> None:
         if not self.path.exists():
@@ -118,22 +141,26 @@ class TransformersModel(Model):
                 "Leave the device out to compute on the processor, or install a PyTorch with CUDA and its driver.",
             )
         self._device = self._wanted_device or ("cuda" if gpu else "cpu")
-        number_type = torch.bfloat16 if self._device == "cuda" else torch.float32
+        number_types = (torch.float16, torch.bfloat16) if self._device == "cuda" else (torch.float32,)
         content, adapter = weights_sha256(self.path), None
         if self.adapter is not None:
             adapter = open_adapter(self.adapter, read_base(self.path, content), self._progress)
             self.notes = (*self.notes, *adapter.card.notes(self.spec))
         tokenizer = ChatTokenizer(self.path)
+        # Sums of products are kept in 32 bits throughout; the sums of parts depend on the size of a batch.
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
         with torch.inference_mode():
-            network = Network(read_weights(self.path, self._device, number_type, adapter))
-            self._writer = Writer(network, tokenizer.ends)
-        self._network, self._tokenizer = network, tokenizer
+            network = load_network(self.path, self._device, number_types, adapter, tokenizer.prompts([_TRIAL])[0])
+            writer = Writer(network, tokenizer.ends)
+        scorer, first_words = Scorer(network, len(tokenizer.texts)), FirstWords(tokenizer.texts)
+        self._parts = _Parts(network, tokenizer, scorer, writer, first_words)
         device = torch.cuda.get_device_name() if self._device == "cuda" else "cpu"
         sampling = json.dumps({"min_p": MIN_P, "top_k": TOP_K, "top_p": TOP_P})
         parts = (
             f"weights:{content[:32]}" + (f"+lora:{adapter.sha256[:32]}" if adapter else ""),
             f"pytorch {torch.__version__}, version {_VERSION}",
-            f"{str(number_type).removeprefix('torch.')} on {device}",
+            f"{str(network.number_type).removeprefix('torch.')} on {device}",
             sampling,
         )
         self.fingerprint = "/".join(parts)
@@ -141,69 +168,168 @@ class TransformersModel(Model):
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer in batches of prompts of about the same length: distributions first, then written replies."""
-        loop = asyncio.get_running_loop()
-        prompts, rejected = await loop.run_in_executor(self._pool, self._prompts, requests)
-        if rejected:
-            yield rejected
-        scored = [prompt for prompt in prompts if requests[prompt.index].top]
-        if self._device == "cuda" and self.fuse_from is not None and len(scored) >= self.fuse_from:
-            self._loaded()[0].fuse()
-        written = [prompt for prompt in prompts if not requests[prompt.index].top]
-        for batches, answer in (
-            (self._scored_batches(scored), self._score),
-            (self._written_batches(written, requests), self._write),
-        ):
-            under_way = None
-            for batch in batches:
+        written: list[_Prompt] = []
+        scored = sum(request.top > 0 for request in requests)
+        if self._device == "cuda" and self.fuse_from is not None and scored >= self.fuse_from:
+            self._loaded().network.fuse()
+        under_way = None
+        for first in range(0, len(requests), _PROMPTS_READ_AT_ONCE):
+            rows = await self._started(self._token_rows, requests[first : first + _PROMPTS_READ_AT_ONCE])
+            fits, rejected = self._fitting(rows, requests, first)
+            if rejected:
+                yield rejected
+            is_scored = np.fromiter((requests[first + row].top > 0 for row in fits), np.bool_, len(fits))
+            written += [_Prompt(first + row, rows.row(row)) for row in fits[~is_scored].tolist()]
+            for batch in scored_batches(rows, fits[is_scored], first, self._tokens_at_once()):
                 if self.halted:
                     break
                 # The next batch is computed while the caller works with the results of this one.
-                following = loop.run_in_executor(self._pool, self._within_memory, answer, batch, requests)
+                following = self._started(self._begin, batch, requests)
                 if under_way is not None:
-                    yield await under_way
+                    yield await self._collected(await under_way, requests)
                 under_way = following
+        if under_way is not None:
+            yield await self._collected(await under_way, requests)
+        async for results in self._written(written, requests):
+            yield results
+
+    async def _written(
+        self, prompts: list[_Prompt], requests: Sequence[Request]
+    ) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        under_way = None
+        for batch in self._written_batches(prompts, requests):
+            if self.halted:
+                break
+            following = self._in_thread(self._write, batch, requests)
             if under_way is not None:
                 yield await under_way
+            under_way = following
+        if under_way is not None:
+            yield await under_way
+
+    def _started(self, function: Callable[..., _T], *arguments: Any) -> asyncio.Future[_T]:
+        """Call a function that takes little time where a GPU computes: then here, unless the thread uses the GPU."""
+        if self._device == "cpu" or self._in_thread_count:
+            return self._in_thread(function, *arguments)
+        future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+        future.set_result(function(*arguments))
+        return future
+
+    def _in_thread(self, function: Callable[..., _T], *arguments: Any) -> asyncio.Future[_T]:
+        future = asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+        self._in_thread_count += 1
+        future.add_done_callback(self._count_down)
+        return future
+
+    def _count_down(self, _: object) -> None:
+        self._in_thread_count -= 1
 
     def first_tokens(self, texts: Sequence[str]) -> list[str] | None:
         """The first token of each text as it is written after a lead."""
-        tokenizer = self._loaded()[1]
+        tokenizer = self._loaded().tokenizer
         return [tokenizer.texts[tokenizer.encode(f" {text}")[0]] for text in texts]
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text."""
-        return [len(self._loaded()[1].encode(text)) for text in texts]
+        return [len(self._loaded().tokenizer.encode(text)) for text in texts]
 
-    def _loaded(self) -> tuple[Network, ChatTokenizer, Writer]:
-        if self._network is None or self._tokenizer is None or self._writer is None:
+    def _loaded(self) -> _Parts:
+        if self._parts is None:
             raise ModelError(f"{self.spec} is not started.", "Await `start` first.")
-        return self._network, self._tokenizer, self._writer
+        return self._parts
 
-    def _prompts(self, requests: Sequence[Request]) -> tuple[list[_Prompt], list[tuple[int, ReplyOrFailure]]]:
-        network, tokenizer, _ = self._loaded()
-        prompts, rejected = [], []
-        for index, tokens in enumerate(tokenizer.prompts(requests)):
-            needed = len(tokens) + (0 if requests[index].top else requests[index].max_tokens)
-            if needed > network.shape.context:
-                detail = f"the prompt and its reply need {needed} tokens; the model reads {network.shape.context}"
-                rejected.append((index, Failure("rejected", detail)))
+    def _tokens_at_once(self) -> int:
+        most = min(_TOKENS_AT_ONCE[self._device], _NUMBERS_AT_ONCE // self._loaded().network.inner_width)
+        return int(most * self._scale)
+
+    def _token_rows(self, requests: Sequence[Request]) -> TokenRows:
+        return self._loaded().tokenizer.rows(requests)
+
+    def _fitting(
+        self, rows: TokenRows, requests: Sequence[Request], first: int
+    ) -> tuple[Indices, list[tuple[int, ReplyOrFailure]]]:
+        """The rows that the model can read, and failures for the others."""
+        context = self._loaded().network.shape.context
+        written = [0 if request.top else request.max_tokens for request in requests[first : first + len(rows)]]
+        needed = rows.lengths + np.array(written, np.int64)
+        failures: list[tuple[int, ReplyOrFailure]] = [
+            (
+                first + row,
+                Failure("rejected", f"the prompt and its reply need {needed[row]} tokens; the model reads {context}"),
+            )
+            for row in np.flatnonzero(needed > context).tolist()
+        ]
+        return np.flatnonzero(needed <= context), failures
+
+    def _begin(self, batch: Batch, requests: Sequence[Request]) -> _Begun:
+        """Begin to compute a batch; where the memory of the GPU does not suffice, in halves, and those after it too."""
+        import torch
+
+        most = max(requests[number].top for number in batch.numbers)
+        try:
+            with torch.inference_mode():
+                return [(batch, self._loaded().scorer.begin(batch.rows, batch.which, batch.shared, most))]
+        except torch.OutOfMemoryError:
+            pass  # Handled below, where the traceback no longer holds the tensors of the batch.
+        self._free_memory()
+        if len(batch.which) == 1:
+            return [(batch, None)]
+        return [each for half in batch.halves() for each in self._begin(half, requests)]
+
+    def _free_memory(self) -> None:
+        import torch
+
+        parts = self._loaded()
+        parts.writer.forget()
+        parts.scorer.forget()
+        if self._device == "cuda":
+            torch.cuda.empty_cache()
+        self._scale /= 2
+        self._note("The memory of the GPU did not suffice for a batch: batches were halved.")
+
+    def _note(self, note: str) -> None:
+        self.notes = (*self.notes, note) if note not in self.notes else self.notes
+
+    async def _collected(
+        self, parts: _Begun, requests: Sequence[Request], *, again: bool = True
+    ) -> list[tuple[int, ReplyOrFailure]]:
+        """The replies of batches, as soon as they are computed; `again` computes one more time what is no number."""
+        results: list[tuple[int, ReplyOrFailure]] = []
+        for batch, distributions in parts:
+            if distributions is None:
+                results.append((batch.numbers[0], Failure("unanswered", _NO_MEMORY)))
+                continue
+            if self._device == "cuda":
+                await self._in_thread(distributions.wait)
+            if again and not distributions.are_finite.all():
+                self._note(_COMPUTED_AGAIN)
+                self._loaded().scorer.forget()
+                begun = await self._started(self._begin, batch, requests)
+                results += await self._collected(begun, requests, again=False)
             else:
-                prompts.append(_Prompt(index, tokens))
-        # The order is that of the texts, so it does not depend on the order of the requests.
-        return sorted(prompts, key=lambda prompt: (len(prompt.tokens), prompt.tokens)), list(rejected)
+                results += self._replies(batch, distributions, requests)
+        return results
 
-    def _scored_batches(self, prompts: Sequence[_Prompt]) -> Iterator[list[_Prompt]]:
-        shared = _common_prefix([prompt.tokens for prompt in prompts]) if len(prompts) > 1 else 0
-        most = min(_TOKENS_AT_ONCE[self._device], _NUMBERS_AT_ONCE // self._loaded()[0].inner_width)
-        batch: list[_Prompt] = []
-        for prompt in prompts:
-            limit = most * self._scale
-            if batch and (len(batch) + 1) * (len(prompt.tokens) - shared) > limit:
-                yield batch
-                batch = []
-            batch.append(prompt)
-        if batch:
-            yield batch
+    def _replies(
+        self, batch: Batch, distributions: Distributions, requests: Sequence[Request]
+    ) -> list[tuple[int, ReplyOrFailure]]:
+        parts = self._loaded()
+        rows, which = batch.rows, batch.which
+        indices = batch.numbers
+        pairs, ends = distributions.pairs(
+            parts.tokenizer.texts,
+            np.fromiter((requests[index].top for index in indices), np.int64, len(indices)),
+            lambda tokens: parts.first_words.can_begin(rows, which, tokens),
+        )
+        results: list[tuple[int, ReplyOrFailure]] = []
+        begin = 0
+        for index, end, length in zip(indices, ends, rows.lengths[which].tolist(), strict=True):
+            tokens = tuple(pairs[begin:end])
+            results.append((index, Reply(tokens[0][0], tokens, "stop", length, 1)))
+            begin = end
+        for row in np.flatnonzero(~distributions.are_finite).tolist():
+            results[row] = indices[row], Failure("unanswered", _NO_NUMBERS)
+        return results
 
     def _written_batches(self, prompts: Sequence[_Prompt], requests: Sequence[Request]) -> Iterator[list[_Prompt]]:
         groups: dict[int, list[_Prompt]] = {}
@@ -220,69 +346,35 @@ class TransformersModel(Model):
         few, many = _ROWS_AT_ONCE[self._device]
         return max(1, int((many if wanted > _MANY else few) * self._scale))
 
-    def _within_memory(
-        self, answer: Any, batch: list[_Prompt], requests: Sequence[Request]
-    ) -> list[tuple[int, ReplyOrFailure]]:
-        """Answer a batch; where the memory of the GPU does not suffice, in halves, and in smaller batches from then."""
-        import torch
-
-        try:
-            with torch.inference_mode():
-                results: list[tuple[int, ReplyOrFailure]] = answer(batch, requests)
-            return results
-        except torch.OutOfMemoryError:
-            pass  # Handled below, where the traceback no longer holds the tensors of the batch.
-        self._loaded()[2].forget()
-        if self._device == "cuda":
-            torch.cuda.empty_cache()
-        if len(batch) == 1:
-            return [(batch[0].index, Failure("unanswered", "the memory of the GPU does not suffice for this prompt"))]
-        self._scale /= 2
-        note = "The memory of the GPU did not suffice for a batch: batches were halved."
-        self.notes = (*self.notes, note) if note not in self.notes else self.notes
-        middle = len(batch) // 2
-        halves = (batch[:middle], batch[middle:])
-        return [result for half in halves for result in self._within_memory(answer, half, requests)]
-
-    def _score(self, batch: list[_Prompt], requests: Sequence[Request]) -> list[tuple[int, ReplyOrFailure]]:
-        """The most likely first tokens of each prompt."""
-        import torch
-
-        network, tokenizer, _ = self._loaded()
-        shared = _common_prefix([prompt.tokens for prompt in batch]) if len(batch) > 1 else 0
-        width = max(len(prompt.tokens) for prompt in batch) - shared
-        tokens = torch.from_numpy(_filled([prompt.tokens[shared:] for prompt in batch], width))
-        caches = None
-        if shared:
-            beginning = torch.tensor([batch[0].tokens[:shared]], device=network.device)
-            _, caches = network.read(beginning, caches=True)
-        found, _ = network.read(tokens.to(network.device), shared=caches)
-        last = torch.tensor([len(prompt.tokens) - shared - 1 for prompt in batch], device=network.device)
-        logits = network.logits(found[torch.arange(len(batch), device=network.device), last])
-        most = min(max(requests[prompt.index].top for prompt in batch), logits.shape[-1], len(tokenizer.texts))
-        values, places = logits.topk(most, -1)
-        values = values - logits.logsumexp(-1, keepdim=True)
-        counts = (values.exp().cumsum(-1) < _MASS).sum(-1).add(1).clamp(min=_FEWEST_TOKENS).tolist()
-        values, places = values.cpu().numpy(), places.cpu().numpy()
-        results: list[tuple[int, ReplyOrFailure]] = []
-        texts = tokenizer.texts
-        for row, (prompt, count) in enumerate(zip(batch, counts, strict=True)):
-            count = min(count, requests[prompt.index].top)
-            words = [texts[token] for token in places[row, :count].tolist()]
-            pairs = tuple(zip(words, values[row, :count].tolist(), strict=True))
-            results.append((prompt.index, Reply(words[0], pairs, "stop", len(prompt.tokens), 1)))
-        return results
-
     def _write(self, batch: list[_Prompt], requests: Sequence[Request]) -> list[tuple[int, ReplyOrFailure]]:
-        """Replies written token by token, all of the batch side by side."""
-        _, tokenizer, writer = self._loaded()
+        """Replies written token by token, all of the batch side by side; in halves where memory does not suffice."""
+        import torch
+
+        parts = self._loaded()
         drafts = [_draft(prompt, requests) for prompt in batch]
         few = _ROWS_AT_ONCE[self._device][0]
-        rows = len(batch) if self._device == "cpu" else max(few, len(batch)) if self._scale == 1.0 else len(batch)
+        rows = len(batch) if self._device == "cpu" or self._scale < 1.0 else max(few, len(batch))
+        try:
+            with torch.inference_mode():
+                written = parts.writer.write(drafts, rows)
+                if any(reply is None for reply in written):
+                    self._note(_COMPUTED_AGAIN)
+                    parts.writer.forget()
+                    written = parts.writer.write(drafts, rows)
+        except torch.OutOfMemoryError:
+            written = None
+        if written is None:  # Handled here, where the traceback no longer holds the tensors of the batch.
+            self._free_memory()
+            if len(batch) == 1:
+                return [(batch[0].index, Failure("unanswered", _NO_MEMORY))]
+            halves = (batch[: len(batch) // 2], batch[len(batch) // 2 :])
+            return [result for half in halves for result in self._write(half, requests)]
         results: list[tuple[int, ReplyOrFailure]] = []
-        for prompt, reply in zip(batch, writer.write(drafts, rows), strict=True):
-            text = tokenizer.decode(reply.tokens)
-            finish = "stop" if reply.ended else "length"
+        for prompt, reply in zip(batch, written, strict=True):
+            if reply is None:
+                results.append((prompt.index, Failure("unanswered", _NO_NUMBERS)))
+                continue
+            text, finish = parts.tokenizer.decode(reply.tokens), "stop" if reply.ended else "length"
             count = len(reply.tokens) + reply.ended
             results.append((prompt.index, Reply(text, (), finish, len(prompt.tokens), count)))  # type: ignore[arg-type]
         return results
@@ -291,22 +383,6 @@ class TransformersModel(Model):
 def _draft(prompt: _Prompt, requests: Sequence[Request]) -> Draft:
     request = requests[prompt.index]
     return Draft(prompt.tokens, request.max_tokens, request.temperature, request.seed or 0)
-
-
-def _filled(rows: Sequence[list[int]], width: int) -> npt.NDArray[np.int64]:
-    """Rows of one width; those that are shorter are filled up at their end."""
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    table = np.zeros((len(rows), width), np.int64)
-    table[np.arange(width) < lengths[:, None]] = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
-    return table
-
-
-def _common_prefix(prompts: Sequence[list[int]]) -> int:
-    """How many tokens all prompts begin with; at least one token of each is left."""
-    first, last = min(prompts), max(prompts)
-    most = min(len(prompt) for prompt in prompts) - 1
-    same = next((place for place in range(min(len(first), len(last))) if first[place] != last[place]), len(first))
-    return max(0, min(same, most))
 
 
 def _torch(spec: str) -> Any:

@@ -1,6 +1,8 @@
 """What somebody says in a conversation: the next line of a transcript, in direct speech."""
 
+import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import ClassVar
@@ -14,12 +16,20 @@ _LIKE = 0.8
 """Texts that share this much of their characters, in order, are the same but for details."""
 _COURTESY = 4
 """A line of so many words, such as "Good morning, Bo!", may be said back."""
+_SHORT = 12
+"""Texts of so many characters are not compared."""
 _LINE = re.compile(r"^(?P<speaker>[^:\n]{2,60}): (?P<words>.+)$", re.MULTILINE)
 _MEMORY = re.compile(r"^- (?P<text>.+)$", re.MULTILINE)
 _TO = re.compile(r"^You think, .* Now say it to (?P<name>\S+)[^.\n]*\.$", re.MULTILINE)
 """The last line of a prompt in which somebody is told to say what they want of another."""
 _OWN_SPEECH = re.compile(r"(?:^|: )You told [^:\n]+: [\"“]")
 _QUOTE = re.compile(r"^[\"“”'‘’«»]+|[\"“”'‘’«»]+$")
+_QUOTED = re.compile(r"[\"“]([^\"”]+)[\"”]")
+_WORD = re.compile(r"\w+")
+_WORD_EDGE = re.compile(r"\b")
+_REPORTED = re.compile(r" (?:said|was|is|told)\b")
+"""What follows the name of the speaker where they speak of themselves as of another."""
+_SURNAME = re.compile(rf"(?:{PARTICLE} )*[^\W\d_a-z][\w'’-]*")
 _STAGE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]+\*")
 _NARRATION = re.compile(
     # Speech that is reported with its words, and memories in the voice of an observer.
@@ -111,17 +121,13 @@ class Speech(Question):
         if not words:
             return "speaks for another"
         if _NARRATION.search(words) or any(
-            re.match(rf"{re.escape(name)} (?:said|was|is|told)\b", words) for name in own
+            words.startswith(name) and _REPORTED.match(words, len(name)) for name in own
         ):
             return "narration"
         if _is_echo(words, prompt):
             return "echo"
-        names = "|".join(re.escape(name) for name in own)
-        if (
-            own
-            and re.search(rf"(?:^|[,.!?] ?(?:\w+,? )?)(?:{names})\s*(?:[,.!?]|$)", words)
-            and not _introduces(words, own)
-        ):
+        # Few lines hold the name of the speaker, and only those need patterns of that name.
+        if any(name in words for name in own) and _address(own).search(words) and not _introduction(own).search(words):
             return "addresses the speaker"
         return None
 
@@ -134,7 +140,7 @@ class Speech(Question):
             other = speakers.other_start(text)
             text = text[:other] if other is not None else text
             text = _QUOTE.sub("", " ".join(_STAGE.sub(" ", text).split())).strip()
-            if re.search(r"\w", text):
+            if _WORD.search(text):
                 return text
             if other is not None:
                 return ""
@@ -148,41 +154,96 @@ def _own_names(prompt: str) -> tuple[str, ...]:
 
 
 def _is_shared(first: str, names: tuple[str, ...], prompt: str) -> bool:
-    whole = re.finditer(rf"\b{re.escape(first)} (?:{PARTICLE} )*[^\W\d_a-z][\w'’-]*", prompt)
-    return any(not any(name.startswith(match.group()) for name in names) for match in whole)
+    return any(not any(name.startswith(whole) for name in names) for whole in _whole_names(first, prompt))
+
+
+def _whole_names(first: str, prompt: str) -> Iterator[str]:
+    """The names in a prompt that begin with a first name."""
+    begin = prompt.find(f"{first} ")
+    while begin >= 0:
+        rest = _SURNAME.match(prompt, begin + len(first) + 1) if _WORD_EDGE.match(prompt, begin) else None
+        if rest is not None:
+            yield prompt[begin : rest.end()]
+        begin = prompt.find(f"{first} ", begin + 1 if rest is None else rest.end())
 
 
 def _is_echo(words: str, prompt: str) -> bool:
     """Whether words repeat a memory, a line of the conversation, or any other line of the prompt word for word."""
-    courtesy = len(_folded(words).split()) <= _COURTESY and len(words) <= 30
+    if any(words == line.strip() for line in prompt.split("\n")):
+        return True
+    folded = _folded(words)
+    if len(folded) <= _SHORT:
+        return False
+    courtesy = len(folded.split()) <= _COURTESY and len(words) <= 30
     lines = [] if courtesy else [match["words"] for match in _LINE.finditer(prompt)]
     # A memory may begin with a time, such as "Today at 08:10: ". What one told somebody may be told to somebody else.
     memories = [match["text"] for match in _MEMORY.finditer(prompt) if not _OWN_SPEECH.search(match["text"])]
     lines += [part for text in memories for part in (text, text.partition(": ")[2]) if part]
-    return any(words == line.strip() for line in prompt.split("\n")) or any(_alike(words, line) for line in lines)
+    text = _Folded(folded)
+    return any(text.is_like(other) for line in lines for other in _folded_parts(line))
 
 
-def _alike(text: str, line: str) -> bool:
-    """Whether a text repeats a line, whole or as what the line reports in quotation marks."""
-    one = _folded(text)
-    for part in {line, *re.findall(r"[\"“]([^\"”]+)[\"”]", line)}:
-        other = _folded(part)
-        if len(one) <= 12 or len(other) <= 12:
-            continue
-        matcher = SequenceMatcher(None, one, other, autojunk=False)
-        # The first two are upper bounds of the third, and much faster.
-        if all(ratio() >= _LIKE for ratio in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)):
-            return True
-    return False
+class _Folded:
+    """A text that is compared with many others.
+
+    Attributes:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._counts = {character: text.count(character) for character in set(text)}
+
+    @functools.cached_property
+    def _places(self) -> dict[str, int]:
+        """For each character a number whose bits say where it stands."""
+        places = dict.fromkeys(self._counts, 0)
+        for place, character in enumerate(self.text):
+            places[character] |= 1 << place
+        return places
+
+    def is_like(self, other: str) -> bool:
+        """Whether two texts are the same but for details: whether the ratio of matching characters is high enough.
+
+        Each of the first three is an upper bound of the next, and much faster.
+        """
+        least = _LIKE * (len(self.text) + len(other)) / 2.0
+        return (
+            min(len(self.text), len(other)) >= least
+            and sum(min(count, other.count(character)) for character, count in self._counts.items()) >= least
+            and self._common_subsequence(other) >= least
+            and SequenceMatcher(None, self.text, other, autojunk=False).ratio() >= _LIKE
+        )
+
+    def _common_subsequence(self, other: str) -> int:
+        """The length of the longest common subsequence, by additions of long numbers (Hyyrö 2004)."""
+        places, all_bits = self._places, (1 << len(self.text)) - 1
+        free = all_bits
+        for character in other:
+            matching = free & places.get(character, 0)
+            free = ((free + matching) | (free - matching)) & all_bits
+        return len(self.text) - free.bit_count()
+
+
+@functools.lru_cache(maxsize=4096)
+def _folded_parts(line: str) -> tuple[str, ...]:
+    """A line, and what it reports in quotation marks, as they are compared; memories stand in many prompts."""
+    parts = dict.fromkeys(_folded(part) for part in (line, *_QUOTED.findall(line)))
+    return tuple(part for part in parts if len(part) > _SHORT)
 
 
 def _folded(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return " ".join(_WORD.findall(text.casefold()))
 
 
-def _introduces(text: str, own: tuple[str, ...]) -> bool:
-    """Whether the speaker says their own name as one does to a stranger."""
-    names = "|".join(re.escape(name) for name in own)
-    return (
-        re.search(rf"\b(?:I'm|I am|I’m|my name is|name's|this is|call me) (?:{names})", text, re.IGNORECASE) is not None
-    )
+@functools.lru_cache(maxsize=1024)
+def _address(own: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds the name of the speaker where it addresses somebody."""
+    return re.compile(rf"(?:^|[,.!?] ?(?:\w+,? )?)(?:{'|'.join(map(re.escape, own))})\s*(?:[,.!?]|$)")
+
+
+@functools.lru_cache(maxsize=1024)
+def _introduction(own: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds the name of the speaker where they say it as one does to a stranger."""
+    names = "|".join(map(re.escape, own))
+    return re.compile(rf"\b(?:I'm|I am|I’m|my name is|name's|this is|call me) (?:{names})", re.IGNORECASE)

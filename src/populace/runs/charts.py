@@ -64,13 +64,22 @@ def draw_run(run: RunReader, path: Path, chosen: Sequence[str] = ()) -> Path:
     return save(figure, path)
 
 
-def sparkline(values: pl.Series) -> str:
+def sparkline(values: pl.Series, width: int = 72) -> str:
     """A column of numbers as one line of blocks; empty and endless values leave a gap.
+
+    Args:
+        values: The numbers.
+        width: The most blocks; of more numbers so many are shown, evenly over all, the first and the last among them.
 
     Example:
         >>> sparkline(pl.Series([0.0, 0.5, None, 1.0]))
         '▁▅ █'
+        >>> sparkline(pl.Series([0, 0, 0, 1, 1]), 3)
+        '▁▁█'
     """
+    last = values.len() - 1
+    if last >= width:
+        values = values.gather([round(place * last / (width - 1)) for place in range(width)])
     numbers = values.cast(pl.Float64)
     values = pl.select(pl.when(numbers.is_finite()).then(numbers)).to_series()
     low, high = float(values.min() or 0), float(values.max() or 0)  # type: ignore[arg-type]

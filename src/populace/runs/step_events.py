@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.formatting import time_of_day
 from populace.people import Id
 from populace.runs import step_cache
 from populace.runs.reader import RunReader
@@ -16,6 +17,8 @@ _EMPTY = {"step": pl.Int64, "kind": pl.String, "person": pl.Int64, "name": pl.St
 _KINDS = {"kind": pl.String, "events": pl.UInt32}
 _PEOPLE = ("others", "source")
 """Details of events that are ids of people."""
+_TIMES = ("at", "since", "begins", "ends", "bedtime")
+"""Details of events that are simulated seconds since the first midnight."""
 
 
 def event_page(
@@ -76,6 +79,8 @@ def event_text(data: str | None, names: Mapping[Id, str] | None = None) -> str:
     Example:
         >>> event_text('{"posts": [5, 4], "by": "rule"}'), event_text('{"others": [2], "lines": 4}', {2: "Bo"})
         ('posts: 5, 4 · by: rule', 'others: Bo · lines: 4')
+        >>> event_text('{"doing": "cooking", "since": 151200, "at": 153000}')
+        'doing: cooking · since: 18:00 · at: 18:30'
     """
     try:
         details = json.loads(data or "{}")
@@ -87,6 +92,9 @@ def event_text(data: str | None, names: Mapping[Id, str] | None = None) -> str:
         if names and key in details:
             people = details[key] if isinstance(details[key], list) else [details[key]]
             details[key] = " and ".join(names.get(person, str(person)) for person in people)
+    for key in _TIMES:
+        if isinstance(details.get(key), int):
+            details[key] = time_of_day(details[key])
     return " · ".join(f"{name.replace('_', ' ')}: {_value_text(value)}" for name, value in details.items())
 
 

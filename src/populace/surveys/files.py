@@ -22,10 +22,7 @@ def write_results(results: SurveyResults, path: str | Path) -> Path:
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise UsageError(f"{path.name} does not say a format.", f"Its name must end in {', '.join(ENDINGS)}.")
-    if path.exists():
-        raise UsageError(f"{path} exists already.", "Name another file, or remove it first.")
+    check_results_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if ending == ".csv":
@@ -37,6 +34,15 @@ def write_results(results: SurveyResults, path: str | Path) -> Path:
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.") from error
     return path
+
+
+def check_results_file(path: str | Path) -> None:
+    """Raise UsageError unless results can be written to a file: the format is known, and nothing is there yet."""
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise UsageError(f"{path.name} does not say a format.", f"Its name must end in {', '.join(ENDINGS)}.")
+    if path.exists():
+        raise UsageError(f"{path} exists already.", "Name another file, or remove it first.")
 
 
 def _write_statistical(results: SurveyResults, path: Path, ending: str) -> None:

@@ -10,11 +10,12 @@ import polars as pl
 import pydantic
 from pydantic import Field
 
+from populace.base.document_lines import add_line, at_entry
 from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
 from populace.statistics import Effect, difference
 from populace.surveys.items import Item, NumberItem, Part, RatingItem, SingleItem
-from populace.surveys.questionnaire import Questionnaire
+from populace.surveys.questionnaire import Questionnaire, first_problem
 
 FOLDER = Path(__file__).parent / "instruments"
 """The folder of the instruments that are part of Populace."""
@@ -79,20 +80,29 @@ class Instrument(Part):
     @pydantic.model_validator(mode="after")
     def _check(self) -> Self:
         items = {item.id: item for item in self.questionnaire.items}
-        uses = [(name, f"scale {scale!r}") for scale, entry in self.scales.items() for name in entry.keys]
+        uses: list[tuple[str, str, tuple[str, ...]]] = [
+            (name, f"scale {scale!r}", ("scales", scale, "keys", name))
+            for scale, entry in self.scales.items()
+            for name in entry.keys
+        ]
         for estimand, entry in self.estimands.items():
             if entry.treatment == entry.control:
-                raise ValueError(f"estimand {estimand!r} compares the item {entry.control!r} with itself")
-            uses += [(name, f"estimand {estimand!r}") for name in (entry.treatment, entry.control)]
-        for name, use in uses:
-            if name not in items:
-                raise ValueError(f"{use} names the item {name!r}, which is not in the questionnaire")
-            if _bounds(items[name]) is None:
-                raise ValueError(f"{use}: the item {name!r} has no lowest and highest value to score")
-        used = {name for name, _ in uses}
-        missing = next((name for name in items if name not in used), None)
-        if missing is not None:
-            raise ValueError(f"the item {missing!r} has no key in any scale or estimand")
+                with at_entry("estimands", estimand):
+                    raise QuestionnaireError(f"estimand {estimand!r} compares the item {entry.control!r} with itself.")
+            uses += [
+                (getattr(entry, side), f"estimand {estimand!r}", ("estimands", estimand, side))
+                for side in ("treatment", "control")
+            ]
+        for name, use, place in uses:
+            with at_entry(*place):
+                if name not in items:
+                    raise QuestionnaireError(f"{use} names the item {name!r}, which is not in the questionnaire.")
+                if _bounds(items[name]) is None:
+                    raise QuestionnaireError(f"{use}: the item {name!r} has no lowest and highest value to score.")
+        for number, name in enumerate(items):
+            if name not in {used for used, _, _ in uses}:
+                with at_entry("questionnaire", "items", number):
+                    raise QuestionnaireError(f"the item {name!r} has no key in any scale or estimand.")
         return self
 
     @classmethod
@@ -102,10 +112,10 @@ class Instrument(Part):
         Raises:
             QuestionnaireError: If it cannot be read, or an item has no key; the text names the file and the item.
         """
-        where, content = "the instrument", source
+        path: Path | None = None
+        content: Any = source
         if not isinstance(source, Mapping):
             path = instrument_path(source) or Path(source)
-            where = str(path)
             if not path.is_file():
                 raise UnknownNameError("instrument", str(source), instrument_names(), "There is no such file either.")
             try:
@@ -115,12 +125,17 @@ class Instrument(Part):
         try:
             return cls.model_validate(content)
         except pydantic.ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            message = first["msg"].removeprefix("Value error, ")
-            raise QuestionnaireError(f"{where}: {place + ': ' if place else ''}{message}.") from error
+            problem = QuestionnaireError(first_problem(error))
+            problem.entry, problem.__cause__ = tuple(error.errors()[0]["loc"]), error
         except UsageError as error:
-            raise QuestionnaireError(f"{where}: {error.what}", error.hint) from error
+            problem = QuestionnaireError(error.what, error.hint)
+            problem.entry, problem.__cause__ = error.entry, error
+        if path is None:
+            problem.what = f"the instrument: {problem.what}"
+            problem.args = (problem.what,)
+        else:
+            add_line(problem, path)
+        raise problem
 
     def score(self, answers: pl.DataFrame) -> pl.DataFrame:
         """The scales of each person, in the order of the rows.

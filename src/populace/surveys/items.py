@@ -47,14 +47,14 @@ class Item(Part):
     @pydantic.model_validator(mode="after")
     def _check(self) -> Self:
         if self.skip and not self.answers_with_one_option:
-            raise ValueError(f"{self.id}: only an item with one answer out of a list can have a skip")
+            raise ValueError(f"item {self.id!r}: only an item with one answer out of a list can have a skip")
         try:
             condition_columns(self.show_if)
             condition_columns(self.screen_out_if)
             for question in self.questions():
                 question.template  # noqa: B018 - reading it checks the text
         except (QuestionError, QuestionnaireError) as error:
-            raise ValueError(f"{self.id}: {error.what}") from error
+            raise ValueError(f"item {self.id!r}: {error.what.removeprefix(f'{self.text!r}: ')}") from error
         return self
 
     def questions(self) -> list[Question]:
@@ -112,7 +112,7 @@ class SingleItem(Item):
     def _check_skips(self) -> Self:
         unknown = next((answer for answer in self.skip if answer not in self.options), None)
         if unknown is not None:
-            raise ValueError(f"{self.id}: the skip names {unknown!r}, which is not one of its options")
+            raise ValueError(f"item {self.id!r}: the skip names {unknown!r}, which is not one of its options")
         return self
 
     def _questions(self) -> list[Question]:
@@ -249,7 +249,7 @@ class GridItem(Item):
     @pydantic.model_validator(mode="after")
     def _check_scale(self) -> Self:
         if bool(self.options) == (self.low is not None and self.high is not None):
-            raise ValueError(f"{self.id}: a grid needs either options or both low and high")
+            raise ValueError(f"item {self.id!r}: a grid needs either options or both low and high")
         return self
 
     def row_question(self, row: str) -> Choice | Rating:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pydantic
 from pydantic import Field
 
-from populace.base.document_lines import add_line, at_entry
+from populace.base.document_lines import add_line, at_entry, csv_line
 from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_yaml, read_text
 from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
 from populace.surveys.conditions import condition_columns
@@ -103,7 +103,7 @@ class Questionnaire(Part):
         try:
             return cls.model_validate(source)
         except pydantic.ValidationError as error:
-            problem: UsageError = QuestionnaireError(_first_problem(error))
+            problem: UsageError = QuestionnaireError(first_problem(error))
             problem.entry, problem.__cause__ = tuple(error.errors()[0]["loc"]), error
         except (QuestionnaireError, UnknownNameError) as error:
             problem = error
@@ -241,16 +241,29 @@ def _add_place(error: UsageError, source: Any) -> None:
         return
     path = Path(source)
     row = next((part for part in error.entry[3:4] if isinstance(part, int)), None)
-    add_line(error, path, _csv_line(path, row) if row is not None and path.suffix.lower() == ".csv" else None)
+    add_line(error, path, csv_line(path, row) if row is not None and path.suffix.lower() == ".csv" else None)
 
 
-def _first_problem(error: pydantic.ValidationError) -> str:
+def first_problem(error: pydantic.ValidationError) -> str:
+    """What is wrong with a questionnaire, in words: the item or key, and the rule that it breaks."""
     first = error.errors()[0]
-    place = [str(part) for part in first["loc"]]
-    message = first["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ").removesuffix(".")
     entry = first.get("input")
     value = f" ({entry!r})" if isinstance(entry, (str, int, float, bool)) else ""
-    return f"{'.'.join(place)}: {message}{value}." if place else f"{message}."
+    place = _place_words(first["loc"])
+    return f"{place}: {message}{value}." if place else f"{message}{value}."
+
+
+def _place_words(place: tuple[int | str, ...]) -> str:
+    """A place in a questionnaire, such as `item 2, options`; empty where the message names the item itself."""
+    parts = list(place[1:] if place[:1] == ("questionnaire",) else place)
+    if parts[:1] != ["blocks"] or len(parts) < 4:
+        return ".".join(str(part) for part in place)
+    block, item, keys = parts[1], parts[3], parts[5:]
+    if not keys and len(parts) == 5:
+        return ""
+    where = f"item {int(item) + 1}" if block == 0 else f"block {int(block) + 1}, item {int(item) + 1}"
+    return ", ".join([where, ".".join(str(key) for key in keys)] if keys else [where])
 
 
 def _read(path: Path) -> Any:
@@ -284,9 +297,3 @@ def _csv_items(text: str) -> list[dict[str, Any]]:
     if not items:
         raise QuestionnaireError("it holds no item.", "The first line names the columns: id,type,text,options.")
     return items
-
-
-def _csv_line(path: Path, row: int) -> int | None:
-    """The last line of a row of a CSV file, from 0 without the names of the columns."""
-    reader = csv.DictReader(read_text(path, most=MAX_YAML_BYTES).splitlines())
-    return next((reader.line_num for number, _ in enumerate(reader) if number == row), None)

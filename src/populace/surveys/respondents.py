@@ -4,10 +4,11 @@ The table of a run is kept as a Parquet file in the workspace, named by its cont
 although the file that it came from has changed.
 """
 
+import contextlib
 import hashlib
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,9 +16,12 @@ import polars as pl
 import pydantic
 from pydantic import Field
 
+from populace.base.document_lines import add_line, at_entry, csv_line
+from populace.base.documents import DocumentError
 from populace.base.errors import PeopleError, QuestionnaireError
 from populace.people import People
 
+_MAX_CSV_BYTES = 500_000_000
 _READERS = (".csv", ".parquet", ".sav", ".zsav", ".dta")
 
 
@@ -110,7 +114,34 @@ def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
         >>> read_respondents({"age": [41, 29]})["id"].to_list()
         [0, 1]
     """
-    frame = _frame(source)
+    with naming_the_row(source):
+        return _identified(_frame(source), id)
+
+
+@contextlib.contextmanager
+def naming_the_row(source: Any) -> Iterator[None]:
+    """Errors about a row of a table say in which file it stands, and in a CSV file on which line."""
+    try:
+        yield
+    except QuestionnaireError as error:
+        if isinstance(source, (str, Path)) and error.entry and isinstance(error.entry[0], int):
+            path, row = Path(source), error.entry[0]
+            with contextlib.suppress(OSError, DocumentError):  # The error at hand says what is wrong.
+                line = csv_line(path, row, most=_MAX_CSV_BYTES) if path.suffix.lower() == ".csv" else None
+                _add_row(error, path, row, line)
+        raise
+
+
+def _add_row(error: QuestionnaireError, path: Path, row: int, line: int | None) -> None:
+    if line is not None:
+        add_line(error, path, line)
+    else:
+        error.what = f"{path.name}, row {row + 1}: {error.what}"
+        error.args = (error.what,)
+
+
+def _identified(frame: pl.DataFrame, id: str) -> pl.DataFrame:
+    """A table whose column `id` identifies its rows."""
     if not frame.height:
         raise QuestionnaireError("there are no respondents.", "The table needs at least one row.")
     if id != "id" and id not in frame.columns:
@@ -118,15 +149,33 @@ def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
     if id != "id" and "id" in frame.columns:
         frame = frame.rename({"id": "id_in_file"})
     frame = frame.rename({id: "id"}) if id != "id" else frame
-    missing = int(frame["id"].null_count()) if "id" in frame.columns else 0
-    if missing:
-        raise QuestionnaireError(
-            f"{missing} of {frame.height} respondents have no id.", "Fill the id column, or name another one."
-        )
+    if "id" in frame.columns:
+        _check_ids(frame["id"])
     try:
         return People(frame).frame
     except PeopleError as error:
         raise QuestionnaireError(f"the table of respondents: {error.what}", error.hint) from error
+
+
+def _check_ids(ids: pl.Series) -> None:
+    """Refuse an id that is missing, blank or not a number, and one that stands twice."""
+    lacking = ids.is_null()
+    if ids.dtype == pl.String():
+        lacking |= ids.str.strip_chars() == ""
+    elif ids.dtype.is_float():
+        lacking |= ids.is_nan()
+    lacking = lacking.fill_null(True)
+    if lacking.any():
+        with at_entry(int(lacking.arg_max() or 0)):
+            raise QuestionnaireError(
+                f"{int(lacking.sum())} of {ids.len()} respondents have no id.",
+                "Fill the id column, or name another one.",
+            )
+    later = ~ids.is_first_distinct()
+    if later.any():
+        row = int(later.arg_max() or 0)
+        with at_entry(row):
+            raise QuestionnaireError(f"the id {ids[row]!r} stands for another respondent already.", "Ids must differ.")
 
 
 def check_weights(frame: pl.DataFrame, weight: str) -> None:
@@ -138,13 +187,19 @@ def check_weights(frame: pl.DataFrame, weight: str) -> None:
             f"there is no column of weights {weight!r}.", f"There are: {', '.join(frame.columns)}."
         )
     column = frame[weight]
-    if not column.dtype.is_numeric():
-        raise QuestionnaireError(f"the weights in {weight!r} are not numbers.")
-    values = column.cast(pl.Float64)
-    if values.null_count() or not values.is_finite().all():
-        raise QuestionnaireError(f"some weights in {weight!r} are missing or not finite.", "Give everybody a weight.")
-    if (values < 0).any() or not (values > 0).any():
-        raise QuestionnaireError(f"the weights in {weight!r} are negative, or all of them are zero.")
+    values = column.cast(pl.Float64, strict=False)
+    usable = values.is_finite().fill_null(False) & (values >= 0).fill_null(False)
+    if not usable.all():
+        row = int((~usable).arg_max() or 0)
+        who = f"respondent {frame['id'][row]!r}" if "id" in frame.columns else f"row {row + 1}"
+        with at_entry(row):
+            if column[row] is None:
+                raise QuestionnaireError(f"{who} has no weight in the column {weight!r}.", "Give everybody a weight.")
+            raise QuestionnaireError(
+                f"the weight of {who} in the column {weight!r} is {column[row]!r}.", "Weights are numbers, 0 or more."
+            )
+    if not (values > 0).any():
+        raise QuestionnaireError(f"all weights in the column {weight!r} are zero.", "Give somebody a weight above 0.")
 
 
 def _frame(source: Any) -> pl.DataFrame:

@@ -130,7 +130,8 @@ class SurveyResults:
             "{} % [{}, {}]", *((pl.col(c) * 100).round(0).cast(pl.Int64) for c in ("share", "low", "high"))
         )
         means = pl.format("{} [{}, {}]", *(pl.col(c).round(2) for c in ("share", "low", "high")))
-        texts = long.with_columns(text=pl.when(is_mean).then(means).otherwise(shares).fill_null("–"))
+        bare = pl.format("{}", pl.col("share").round(2))  # One person has a mean, and no interval.
+        texts = long.with_columns(text=pl.when(is_mean).then(pl.coalesce(means, bare)).otherwise(shares).fill_null("–"))
         wide = texts.pivot(on=by, index=["variable", "value"], values="text", maintain_order=True)
         wide = wide.rename({group: f"{group} (n = {sizes[group]})" for group in groups})
         return self._with_titles(wide.with_columns(pl.exclude("variable", "value").fill_null("–")))
@@ -200,8 +201,10 @@ def _mean_row(
     values: np.ndarray[tuple[int], np.dtype[np.float64]], weights: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> tuple[str, int, float, float, float]:
     """The weighted mean of numbers with an interval; there is none for fewer than two different people."""
-    mean = float(np.average(values, weights=weights))
     size = effective_size(weights)
+    if size <= 0:  # All of them have a weight of zero.
+        return "mean", len(values), float("nan"), float("nan"), float("nan")
+    mean = float(np.average(values, weights=weights))
     if len(values) < 2 or size <= 1:
         return "mean", len(values), mean, float("nan"), float("nan")
     variance = float(np.average((values - mean) ** 2, weights=weights)) * size / (size - 1)

@@ -14,11 +14,11 @@ from populace.engine.signature import read_settings, refuse_unknown, takes_setti
 from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
 from populace.surveys.instrument import Instrument, is_instrument
+from populace.surveys.margins import rake_to
 from populace.surveys.questionnaire import Questionnaire
-from populace.surveys.respondents import Respondents, read_respondents
+from populace.surveys.respondents import Respondents, check_weights, naming_the_row, read_respondents
 from populace.surveys.results import SurveyResults
 from populace.surveys.scenario import SurveyScenario
-from populace.surveys.weights import rake
 
 FOLDER = "respondents"
 """The folder of a workspace that keeps the tables of respondents."""
@@ -39,8 +39,8 @@ class RespondentSettings(pydantic.BaseModel):
         description="The column that identifies a respondent; people are numbered from 0 where there is none.",
     )
     weight: str = pydantic.Field(default="", description="The column that holds weights.")
-    margins: dict[str, dict[Any, float]] | None = pydantic.Field(
-        default=None, description="Known shares to rake to: for each column the share of each value."
+    margins: dict[str, dict[Any, float]] | str | Path | None = pydantic.Field(
+        default=None, description="Known shares to rake to: for each column the share of each value, or a YAML file."
     )
     about: tuple[str, ...] | None = pydantic.Field(
         default=None, description="The columns that people's profiles are made of; all by default."
@@ -90,8 +90,10 @@ class Survey:
         sample = read_settings(RespondentSettings, settings)
         refuse_unknown(settings, self.scenario)
         frame, weight = read_respondents(respondents, id=sample.id), sample.weight
+        with naming_the_row(respondents):
+            check_weights(frame, weight)
         if sample.margins:
-            raked = rake(frame, sample.margins, weight=weight)
+            raked = rake_to(frame, sample.margins, weight=weight)
             frame = frame.drop(weight) if weight and weight != raked.name else frame
             frame, weight = frame.with_columns(raked), raked.name
         home = workspace if isinstance(workspace, Workspace) else Workspace(workspace)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.document_lines import at_entry
 from populace.base.errors import QuestionnaireError
 from populace.surveys.respondents import check_weights
 
@@ -36,16 +37,23 @@ def rake(frame: pl.DataFrame, margins: Mapping[str, Mapping[str, float]], *, wei
     check_weights(frame, weight)
     if not margins:
         raise QuestionnaireError("there are no margins to rake to.", "Give the shares of at least one column.")
-    groups = [(_codes(frame, name, shares), _shares(name, shares)) for name, shares in margins.items()]
+    groups = []
+    for name, shares in margins.items():
+        with at_entry(name):
+            groups.append((_codes(frame, name, shares), _shares(name, shares)))
     start = frame[weight].cast(pl.Float64).to_numpy() if weight else np.ones(frame.height)
     weights = start / start.sum()
     for _ in range(_ROUNDS):
         largest = 0.0
-        for codes, shares in groups:
-            totals = np.bincount(codes, weights, len(shares))
+        for name, (codes, targets) in zip(margins, groups, strict=True):
+            totals = np.bincount(codes, weights, len(targets))
             if (totals <= 0).any():
-                raise QuestionnaireError("a group of the margins has only weights of zero.", "Leave the group out.")
-            factors = shares / totals
+                value = list(margins[name])[int(np.argmin(totals))]
+                with at_entry(name, value):
+                    raise QuestionnaireError(
+                        f"everybody with {name} = {value!r} has a weight of zero.", "Leave the group out."
+                    )
+            factors = targets / totals
             weights = weights * factors[codes]
             largest = max(largest, float(np.abs(factors - 1).max()))
         if largest < _TOLERANCE:
@@ -75,17 +83,31 @@ def _codes(frame: pl.DataFrame, name: str, shares: Mapping[str, float]) -> npt.N
     present = set(values.drop_nulls().unique().to_list())
     absent = next((value for value in names if value not in present), None)
     if absent is not None:
-        raise QuestionnaireError(f"nobody has {name} = {absent!r}, so this margin cannot be met.")
+        with at_entry(absent):
+            raise QuestionnaireError(
+                f"nobody has {name} = {absent!r}, so this margin cannot be met.",
+                f"The respondents have: {', '.join(sorted(present)[:12])}.",
+            )
     unknown = sorted(present - set(names))
     if unknown or values.null_count():
         who = f"{name} = {unknown[0]!r}" if unknown else f"no {name}"
-        raise QuestionnaireError(f"some respondents have {who}, and the margins give no share for it.")
+        count = values.is_in(unknown[:1]).sum() if unknown else values.null_count()
+        raise QuestionnaireError(
+            f"{count} of {len(values)} respondents have {who}, and the margins give no share for it.",
+            "Give it a share, or leave these respondents out." if unknown else "Fill the column.",
+        )
     return values.replace_strict({value: code for code, value in enumerate(names)}, return_dtype=pl.Int64).to_numpy()
 
 
 def _shares(name: str, shares: Mapping[str, float]) -> npt.NDArray[np.float64]:
     values = np.array(list(shares.values()), np.float64)
-    if not np.isfinite(values).all() or (values <= 0).any():
-        raise QuestionnaireError(f"the shares of {name} must be numbers above 0.", "Leave out a group of share 0.")
+    wrong = ~np.isfinite(values) | (values <= 0)
+    if wrong.any():
+        value = list(shares)[int(np.argmax(wrong))]
+        with at_entry(value):
+            raise QuestionnaireError(
+                f"the share of {name} = {value!r} is {shares[value]}; shares must be numbers above 0.",
+                "Leave out a group of share 0.",
+            )
     scaled: npt.NDArray[np.float64] = values / values.sum()
     return scaled

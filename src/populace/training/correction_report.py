@@ -74,21 +74,21 @@ def changes(plan: CorrectionPlan, table: pl.DataFrame, measure: str) -> dict[str
         return {}
     wide = wide.with_columns(change=pl.col(str(plan.rounds)) - pl.col("0")).drop_nulls("change")
     by_arm = {arm: wide.filter(pl.col("arm") == arm).sort("seed") for arm in plan.arms}
-    found = {arm: mean(part["change"]) for arm, part in by_arm.items() if part.height > 1}
-    if plan.control and len(found) == 2:
-        joined = by_arm["feedback"].join(by_arm["control"], on="seed", suffix="_control")
-        found["difference"] = mean(joined["change"] - joined["change_control"])
-    return found
+    mean_changes = {arm: mean(part["change"]) for arm, part in by_arm.items() if part.height > 1}
+    if plan.control and len(mean_changes) == 2:
+        pairs = by_arm["feedback"].join(by_arm["control"], on="seed", suffix="_control")
+        mean_changes["difference"] = mean(pairs["change"] - pairs["change_control"])
+    return mean_changes
 
 
 def findings(plan: CorrectionPlan, table: pl.DataFrame) -> list[str]:
     """The findings in sentences."""
     texts = []
     for name, meaning in _MEASURES.items():
-        found = changes(plan, table, name)
-        if not found:
+        differences = changes(plan, table, name)
+        if not differences:
             continue
-        parts = [f"{arm} {estimate}" for arm, estimate in found.items()]
+        parts = [f"{arm} {estimate}" for arm, estimate in differences.items()]
         texts.append(f"Change of the {meaning} over {plan.rounds} rounds: {'; '.join(parts)}.")
     if not texts:
         texts.append("Fewer than two seeds are complete, so there is no interval.")

@@ -52,17 +52,19 @@ def _scored_decisions(run: RunReader) -> pl.DataFrame:
         asks, prompts, answers = (run.record.table(step, name) for name in ("asks", "prompts", "answers"))
         if asks is None or prompts is None or answers is None or not answers.height:
             continue
-        made = prompts.filter(pl.col("method") == "scored").unique(["ask", "prompt"], keep="first", maintain_order=True)
+        scored_prompts = prompts.filter(pl.col("method") == "scored").unique(
+            ["ask", "prompt"], keep="first", maintain_order=True
+        )
         wanted = asks.filter(pl.col("purpose") == "decision").select("ask", "question")
         valid = answers.filter(pl.col("status").cast(pl.String).is_in(list(VALID)))
         columns = ("ask", "prompt", "arrangement", "labels", "system", "user", "lead", "probabilities")
-        joined = valid.select("ask", "person", "prompt", "value").join(
-            made.select(*columns), on=["ask", "prompt"], maintain_order="left"
+        decisions = valid.select("ask", "person", "prompt", "value").join(
+            scored_prompts.select(*columns), on=["ask", "prompt"], maintain_order="left"
         )
-        joined = joined.join(wanted, on="ask", maintain_order="left").with_columns(
+        decisions = decisions.join(wanted, on="ask", maintain_order="left").with_columns(
             pl.lit(step, pl.Int64).alias("step"), pl.col("person").cast(pl.String)
         )
-        parts.append(joined)
+        parts.append(decisions)
     return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
 
@@ -72,12 +74,12 @@ def _decision(row: dict[str, Any]) -> dict[str, Any] | None:
     if not words or row["value"] not in values or not row["probabilities"]:
         return None
     if row["labels"]:
-        shown = [int(place) for place in row["arrangement"].split()]
-        replies = [f" {LABELS[shown.index(option)]}" for option in range(len(words))]
+        places = [int(place) for place in row["arrangement"].split()]
+        replies = [f" {LABELS[places.index(option)]}" for option in range(len(words))]
     else:
         replies = [word if row["lead"].endswith(" ") else f" {word}" for word in words]
-    kept = {name: row[name] for name in ("step", "person", "system", "user", "lead", "probabilities")}
-    return kept | {
+    fields = {name: row[name] for name in ("step", "person", "system", "user", "lead", "probabilities")}
+    return fields | {
         "question": question["text"],
         "words": list(words),
         "replies": replies,

@@ -132,8 +132,8 @@ def _people_scores(decisions: pl.DataFrame, workspace: Workspace) -> pl.Series:
                     keys.setdefault(key, []).append((entry["score"] - 1) / 4)
         except (OSError, DocumentError, KeyError, TypeError) as error:
             raise TrainingError(f"{path} is not a file of feedback: {error}.", "Move it elsewhere.") from error
-    found = [keys.get((row[0], row[1], row[2])) for row in decisions.select("system", "user", "word").iter_rows()]
-    return pl.Series([None if each is None else sum(each) / len(each) for each in found], dtype=pl.Float64)
+    matches = [keys.get((row[0], row[1], row[2])) for row in decisions.select("system", "user", "word").iter_rows()]
+    return pl.Series([None if each is None else sum(each) / len(each) for each in matches], dtype=pl.Float64)
 
 
 def _function(reference: str) -> Scorer:

@@ -145,7 +145,7 @@ def gap_closed(scored: pl.DataFrame, others: HumanDecisions, seed: int = 0) -> M
     sums = people.drop("person").to_numpy().astype(float)
     rng = stream(seed, "gap")
     weights = rng.multinomial(people.height, np.full(people.height, 1 / people.height), size=2_000)
-    drawn = weights @ sums
+    resamples = weights @ sums
     total = sums.sum(0)
     shares = {
         "people": float(people.height),
@@ -156,7 +156,7 @@ def gap_closed(scored: pl.DataFrame, others: HumanDecisions, seed: int = 0) -> M
     }
     if total[3] <= total[2]:
         return shares  # Nobody repeats themselves more often than the majority is right: there is no gap to close.
-    possible = drawn[drawn[:, 3] > drawn[:, 2]]
+    possible = resamples[resamples[:, 3] > resamples[:, 2]]
     gaps = (possible[:, 1] - possible[:, 2]) / (possible[:, 3] - possible[:, 2])
     low, high = np.quantile(gaps, (0.025, 0.975))
     closed = (total[1] - total[2]) / (total[3] - total[2])

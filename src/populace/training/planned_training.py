@@ -67,15 +67,15 @@ class PlannedTraining:
     def _divide(self, folder: Path) -> _Division:
         decisions = HumanDecisions.read(folder)
         _check_licences(decisions, self.plan.licences)
-        held = self.plan.held_out
-        for name in held.tasks:
+        held_out = self.plan.held_out
+        for name in held_out.tasks:
             if name not in decisions.tasks:
                 raise UnknownNameError("held-out task", name, decisions.tasks)
         split = decisions.split("person")
         kept = [
             name
             for name, task in decisions.tasks.items()
-            if name not in held.tasks and not _has(task.topics, held.topics)
+            if name not in held_out.tasks and not _has(task.topics, held_out.topics)
         ]
         if not kept:
             raise TrainingError("every task is held out, so nothing is left to learn from.", "Hold out fewer.")
@@ -231,10 +231,10 @@ class PlannedTraining:
         return HumanDecisions(tested.tasks, pl.concat([known, alone]))
 
     def _parts(self, division: _Division) -> dict[str, str]:
-        held = self.plan.held_out
+        held_out = self.plan.held_out
         parts = {}
         for name, task in division.everything.tasks.items():
-            if _has(task.topics, held.topics):
+            if _has(task.topics, held_out.topics):
                 parts[name] = "unseen topic"
             elif (
                 name not in division.training.tasks

@@ -235,8 +235,8 @@ def _prices(rng: np.random.Generator) -> _Story:
         profile, factor = _trait(rng, THRIFT)
         ratio = float(rng.choice(_RATIOS))
         price = usual * ratio
-        shown, normal = (f"{value:.2f}".removesuffix(".00") for value in (price, usual))
-        texts.append(sentence.format(good=good, Good=good[0].upper() + good[1:], p=shown, u=normal, c=currency))
+        price_text, normal = (f"{value:.2f}".removesuffix(".00") for value in (price, usual))
+        texts.append(sentence.format(good=good, Good=good[0].upper() + good[1:], p=price_text, u=normal, c=currency))
         profiles.append(profile)
         odds.append(-0.4 - 4.4 * factor * np.log(max(ratio, 0.03)))
     question = str(
@@ -253,17 +253,17 @@ def _illness(rng: np.random.Generator) -> _Story:
     profiles, texts, odds = [], [], []
     for _ in range(_ROWS):
         words, strength = SYMPTOMS[int(rng.integers(len(SYMPTOMS)))]
-        told, alarm = "", 0.0
+        news_text, alarm = "", 0.0
         if rng.random() < 0.7:
             share = float(rng.choice((0, 0, 0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 14)))
-            told = news.format(p=f"{share:.1f}" if rng.random() < 0.6 else f"{share:g}")
+            news_text = news.format(p=f"{share:.1f}" if rng.random() < 0.6 else f"{share:g}")
             alarm = min(2.2, 0.95 * float(np.log1p(2.5 * share)))
         description, shift = ("", 0.0)
         if rng.random() < 0.3:
             description, shift = (("a cautious", 0.7), ("an anxious", 0.8), ("a careless", -0.8), ("a calm", -0.3))[
                 int(rng.integers(4))
             ]
-        parts = [errand, words, told] if rng.random() < 0.7 else [words, errand, told]
+        parts = [errand, words, news_text] if rng.random() < 0.7 else [words, errand, news_text]
         profiles.append(_person(rng, description))
         texts.append(" ".join(part for part in parts if part))
         odds.append((strength + alarm + shift) * (1 if stays else -1))

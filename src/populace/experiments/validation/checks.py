@@ -211,9 +211,9 @@ def homogeneity_check(basis: ValidityBasis) -> Check:
     scored = [_observation(arm, s["alike"], "share") for arm, s in basis.witnesses if s.get("alike")]
     if all(each.error is not None for each in scored):
         known = worst(scored, basis.arms, badness=float)
-        shown = f"{percent(known.value)} [{percent(known.low)}, {percent(known.high)}]"
+        text = f"{percent(known.value)} [{percent(known.low)}, {percent(known.high)}]"
         verdict, bar = known.at_most(ALIKE), f"at most {ALIKE * 100:.0f} %"
-        return Check(name, verdict, shown, f"{reason}{known.where}.", bar, known.value, known.n, *known.ends)
+        return Check(name, verdict, text, f"{reason}{known.where}.", bar, known.value, known.n, *known.ends)
     most, where, _ = basis.worst_arm(shares, badness=float)
     n = sum(count for arm, _, count in shares if not where or basis.arms[arm] in where)
     return _share_check(name, most * n, ALIKE, f"{reason}{where}.", n)
@@ -233,8 +233,8 @@ def drift_check(basis: ValidityBasis) -> Check:
     reason = (
         f"How much of the way in which people differ in the first half of a run is left in the second{least.where}."
     )
-    verdict, shown = least.at_least(LASTING), f"{least.value:.2f} [{least.low:.2f}, {least.high:.2f}]"
-    return Check(name, verdict, shown, reason, f"at least {LASTING:g}", least.value, least.n, *least.ends)
+    verdict, text = least.at_least(LASTING), f"{least.value:.2f} [{least.low:.2f}, {least.high:.2f}]"
+    return Check(name, verdict, text, reason, f"at least {LASTING:g}", least.value, least.n, *least.ends)
 
 
 def size_checks(basis: ValidityBasis) -> list[Check]:
@@ -288,8 +288,8 @@ def _observation(arm: int, evidence: dict[str, Any], name: str) -> Observation:
 def _failed_check(basis: ValidityBasis, reason: str) -> Check:
     if not basis.runs:
         return unmeasured_check("failed runs", "No run has ended.")
-    shown = f"{basis.failed} of {basis.runs}"
-    return _share_check("failed runs", basis.failed, FAILED, reason, basis.runs, shown)
+    text = f"{basis.failed} of {basis.runs}"
+    return _share_check("failed runs", basis.failed, FAILED, reason, basis.runs, text)
 
 
 def _at_least(value: float, limit: float) -> CheckVerdict:
@@ -299,6 +299,6 @@ def _at_least(value: float, limit: float) -> CheckVerdict:
 def _share_check(name: str, count: float, limit: float, reason: str, n: int, result: str | None = None) -> Check:
     """A check of a share that must not exceed its limit."""
     share = share_measurement(count, n)
-    shown = result or f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]"
+    text = result or f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]"
     bar = f"at most {limit * 100:.0f} %"
-    return Check(name, share_verdict(share, limit), shown, reason, bar, share.value, n, share.low, share.high)
+    return Check(name, share_verdict(share, limit), text, reason, bar, share.value, n, share.low, share.high)

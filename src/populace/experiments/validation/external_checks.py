@@ -92,9 +92,9 @@ def _distance(comparisons: list[tuple[Any, Any, int]]) -> tuple[float, float, fl
     measured = []
     for observed, target, n in comparisons:
         distance = float(np.abs(observed - target).sum() / 2)
-        drawn = np.random.default_rng(0).multinomial(n, observed, size=2000) / n
+        samples = np.random.default_rng(0).multinomial(n, observed, size=2000) / n
         # A sample lies further from any target than what it was drawn from, by about as much as the draws do again.
-        distances = np.abs(drawn - target).sum(axis=1) / 2
+        distances = np.abs(samples - target).sum(axis=1) / 2
         bias = max(0.0, float(distances.mean()) - distance)
         low, high = np.quantile(distances, [0.025, 0.975]) - 2 * bias
         measured.append((distance, max(0.0, float(low)), float(max(high, distance))))
@@ -154,8 +154,8 @@ def _model_agreement(results: Results, arms: list[Any], models: list[str]) -> Ch
     )
     reason += "of the interaction, corrected for the number of tests, do not agree."
     verdict = "fail" if apart else "pass" if same == total else "undecided"
-    shown = f"{same} of {total} effects agree, {apart} {'differs' if apart == 1 else 'differ'}"
-    return Check("models agree", verdict, shown, reason, "all", same / total, total)
+    text = f"{same} of {total} effects agree, {apart} {'differs' if apart == 1 else 'differ'}"
+    return Check("models agree", verdict, text, reason, "all", same / total, total)
 
 
 def _spread(shares: np.ndarray[Any, Any]) -> float:

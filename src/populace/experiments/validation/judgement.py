@@ -89,8 +89,8 @@ def worst(observations: Sequence[Observation], arms: Sequence[str], badness: Cal
     """The mean of the worst arm, with an interval that holds for all arms together (Bonferroni)."""
     by_arm = {arm: [each for each in observations if each.arm == arm] for arm in {each.arm for each in observations}}
     level = 1 - (1 - LEVEL) / len(by_arm)
-    found = {arm: _pooled(group, level) for arm, group in sorted(by_arm.items())}
-    arm, measured = max(found.items(), key=lambda item: badness(item[1].value))
+    estimates = {arm: _pooled(group, level) for arm, group in sorted(by_arm.items())}
+    arm, measured = max(estimates.items(), key=lambda item: badness(item[1].value))
     return measured if len(arms) < 2 else Measurement(**{**vars(measured), "arm": arms[arm]})
 
 

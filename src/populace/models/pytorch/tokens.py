@@ -2,29 +2,51 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from populace.base.control_tokens import neutralise_tokens, token_pattern
 from populace.base.documents import DocumentError, read_json, read_text
 from populace.base.errors import ModelFileError
-from populace.models.base import Request
+from populace.models.base import ChatMessage, Request
 from populace.models.gguf_header import read_fields
+from populace.models.pytorch.first_words import beginnings_of
+from populace.models.pytorch.token_rows import TokenLists, TokenRows
+from populace.models.pytorch.words import SPLITS, WHOLE, WordTokens, cut_text, cuts_at_spaces
 from populace.models.vocabulary import SPECIAL_TYPES
 
-_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_WORDS = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|%s| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_SPLITS: dict[str, str | None] = {
-    "qwen2": _WORDS % r"\p{N}",
-    "llama-bpe": _WORDS % r"\p{N}{1,3}",
-    "smollm": None,
-}
-"""How a text is cut into words, by the name in a GGUF file; None cuts every digit off and the rest as GPT-2 does."""
 _ENDS = ("<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "<|eom_id|>", "<|end|>", "</s>")
 """Tokens that end a reply, whatever the file says."""
 _ALSO_ENDS = ("<|fim_pad|>", "<|repo_name|>", "<|file_sep|>")
 """Tokens that llama.cpp takes for the end as well."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What prompts share that differ in the text of their last message alone.
+
+    Attributes:
+        number: The number of the beginning; 0 for none, and such a prompt is read as a whole.
+        beginning: The words up to the last special token before the text of the last message.
+        before: What stands between that token and the text.
+        after: What stands between the text and the next special token.
+        ending: That token and all that follows, up to the end of the lead.
+        words: The beginnings of words in what was said before, the system's message left out.
+    """
+
+    number: int
+    beginning: list[str]
+    before: str = ""
+    after: str = ""
+    ending: str = ""
+    words: Sequence[int] = ()
+
+
+_WITHOUT = _Form(0, [])
 
 
 class ChatTokenizer:
@@ -41,6 +63,7 @@ class ChatTokenizer:
         self._pattern = token_pattern(special)
         cuts = "|".join(re.escape(token) for token in sorted(special, key=lambda token: (-len(token), token)))
         self._cut = re.compile(f"({cuts})") if cuts else None
+        self._words = WordTokens(self._tokenizer) if cuts and cuts_at_spaces(self._tokenizer) else None
         self._frames: dict[tuple[str, ...], list[str] | None] = {}
         vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
         ends = {*_ENDS, *_ALSO_ENDS, names.get("eos_token", "")}
@@ -56,7 +79,75 @@ class ChatTokenizer:
 
     def prompts(self, requests: Sequence[Request]) -> list[list[int]]:
         """The tokens of each request, from the beginning of the conversation to the end of its lead."""
-        texts = [self._text(request) for request in requests]
+        rows = self.rows(requests)
+        return [rows.row(index) for index in range(len(rows))]
+
+    def rows(self, requests: Sequence[Request]) -> TokenRows:
+        """The same in columns; a beginning is what stands before the text of the last message."""
+        table = self._words
+        if table is None:
+            lists = TokenLists.of(self._encoded_texts([self._text(request) for request in requests]))
+            spoken = TokenLists.of([beginnings_of(_spoken(request.messages)) for request in requests])
+            return TokenRows(TokenLists.of([[]]), np.zeros(len(lists), np.int64), lists, TokenLists.of([[]]), spoken)
+        table.make_room()
+        forms: dict[tuple[Any, ...], _Form] = {}
+        beginnings, beginning_words, number = [_WITHOUT.beginning], [_WITHOUT.words], []
+        words: list[str] = []
+        ends: list[int] = []
+        pattern = self._pattern
+        for request in requests:
+            messages, lead = request[:2]
+            role, text = messages[-1]
+            key = (messages[:-1], role, lead)
+            form = forms.get(key)
+            if form is None:
+                form = forms[key] = self._form(request, len(beginnings))
+                if form.number:
+                    beginnings.append(form.beginning)
+                    beginning_words.append(form.words)
+            if pattern is not None:
+                text = neutralise_tokens(text, pattern)
+            if form.number and text == text.strip() and WHOLE not in text:
+                words += f"{form.before}{text}{form.after}".split(" ")
+                words.append(form.ending)
+            else:
+                words += self._cut_words(self._text(request))
+                form = _WITHOUT
+            number.append(form.number)
+            ends.append(len(words))
+        parts = np.cumsum([len(each) for each in beginnings])
+        shared, _ = table.lists(list(chain.from_iterable(beginnings)), parts)
+        own, own_words = table.lists(words, np.array(ends, np.int64))
+        found = TokenRows(shared, np.array(number, np.int64), own, TokenLists.of(beginning_words), own_words)
+        # Some are read as a whole as well, to be sure.
+        for index in {0, int(np.argmax(found.lengths))} if requests else ():
+            if found.row(index) != self.encode(self._text(requests[index])):
+                self._words = None
+                return self.rows(requests)
+        return found
+
+    def _form(self, request: Request, number: int) -> _Form:
+        earlier = [self._neutral(text) for _, text in request.messages[:-1]]
+        frame = self._frame_of(tuple(role for role, _ in request.messages))
+        if self._cut is None or frame is None or any(text != text.strip() for text in earlier) or WHOLE in request.lead:
+            return _WITHOUT
+        *_, token, before = ["", *self._cut.split(frame[-2])]
+        after, *rest = self._cut.split(frame[-1] + request.lead)
+        if not token:
+            return _WITHOUT
+        pieces = [piece for pair in zip(frame, earlier, strict=False) for piece in pair]
+        beginning = "".join([*pieces, frame[-2].removesuffix(before)])
+        words = beginnings_of(_spoken(request.messages[:-1]))
+        return _Form(number, self._cut_words(beginning), WHOLE + before, after, WHOLE + "".join(rest), words)
+
+    def _cut_words(self, text: str) -> list[str]:
+        """The words of a text with special tokens, each of which is a word."""
+        if self._cut is None or WHOLE in text:
+            return [WHOLE + text]
+        pieces = self._cut.split(text)
+        return [word for piece in pieces if piece for word in cut_text(piece)]
+
+    def _encoded_texts(self, texts: Sequence[str]) -> list[list[int]]:
         if self._cut is None:
             return self._encoded(texts)
         # A special token ends what stands before it, so the pieces between them are encoded once each.
@@ -84,14 +175,17 @@ class ChatTokenizer:
 
     def _text(self, request: Request) -> str:
         roles = tuple(role for role, _ in request.messages)
-        if roles not in self._frames:
-            self._frames[roles] = self._frame(roles)
-        frame = self._frames[roles]
+        frame = self._frame_of(roles)
         texts = [self._neutral(text) for _, text in request.messages]
         if frame is None or any(text != text.strip() for text in texts):
             return self._render(tuple(zip(roles, texts, strict=True))) + request.lead
         pieces = [piece for pair in zip(frame, [*texts, request.lead], strict=True) for piece in pair]
         return "".join(pieces)
+
+    def _frame_of(self, roles: tuple[str, ...]) -> list[str] | None:
+        if roles not in self._frames:
+            self._frames[roles] = self._frame(roles)
+        return self._frames[roles]
 
     def _frame(self, roles: tuple[str, ...]) -> list[str] | None:
         """What the template writes around the texts of messages with these roles; None where that depends on them.
@@ -122,6 +216,11 @@ class ChatTokenizer:
     def _neutral(self, text: str) -> str:
         """The text without special tokens that only this model knows; those of known forms are gone already."""
         return text if self._pattern is None else neutralise_tokens(text, self._pattern)
+
+
+def _spoken(messages: Sequence[ChatMessage]) -> str:
+    """What was said in a conversation, the system's message left out."""
+    return "\n".join(text for role, text in messages if role != "system")
 
 
 def _compiled(path: Path, template: str | None) -> Any:
@@ -156,7 +255,7 @@ def _from_gguf(path: Path) -> _Parts:
     wanted = {f"tokenizer.ggml.{key}" for key in keys} | {"tokenizer.chat_template"}
     fields = {name.rpartition(".")[2]: value for name, value in read_fields(path, wanted).items()}
     kind, cut = fields.get("model"), fields.get("pre")
-    if kind != "gpt2" or cut not in _SPLITS:
+    if kind != "gpt2" or cut not in SPLITS:
         raise ModelFileError(
             f"{path} has a tokenizer of the kind {kind!r} ({cut!r}), which is not known here.",
             f"Name the folder of the model in the format of transformers, or use --model embedded:{path}",
@@ -164,7 +263,7 @@ def _from_gguf(path: Path) -> _Parts:
     names = fields["tokens"]
     merges = [tuple(pair.split(" ")) for pair in fields["merges"]]
     tokenizer = Tokenizer(models.BPE(vocab={name: i for i, name in enumerate(names)}, merges=merges))
-    split = _SPLITS[cut]
+    split = SPLITS[cut]
     first = (
         pre_tokenizers.Digits(individual_digits=True)
         if split is None

@@ -68,8 +68,8 @@ class Writer:
         self._ends = torch.tensor(list(ends), device=network.device)
         self._plans: dict[tuple[int, int, int], _Plan] = {}
 
-    def write(self, drafts: Sequence[Draft], rows: int) -> list[WrittenReply]:
-        """Write replies side by side.
+    def write(self, drafts: Sequence[Draft], rows: int) -> list[WrittenReply | None]:
+        """Write replies side by side; None in place of one for which the device returned something that is no number.
 
         Args:
             drafts: The replies to be written, all of the same capacity, and at most as many as there are rows.
@@ -84,8 +84,11 @@ class Writer:
                 break
             plan.step()
         written = plan.written[: len(drafts)].cpu().numpy()
-        ends = set(self._ends.tolist())
-        return [_reply(row, draft.most, ends) for row, draft in zip(written.tolist(), drafts, strict=True)]
+        ends, are_finite = set(self._ends.tolist()), plan.are_finite[: len(drafts)].tolist()
+        return [
+            _reply(row, draft.most, ends) if is_finite else None
+            for row, draft, is_finite in zip(written.tolist(), drafts, are_finite, strict=True)
+        ]
 
     def forget(self) -> None:
         """Let go of all caches and graphs."""
@@ -117,6 +120,7 @@ class _Plan:
         self.limits = torch.ones(rows, device=device, dtype=torch.long)
         self.tokens = torch.zeros(rows, device=device, dtype=torch.long)
         self.finished = torch.zeros(rows, device=device, dtype=torch.bool)
+        self.are_finite = torch.ones(rows, device=device, dtype=torch.bool)
         self.temperatures = torch.ones((rows, 1), device=device)
         self.draws = torch.zeros((rows, longest), device=device)
         self.written = torch.zeros((rows, longest), device=device, dtype=torch.long)
@@ -140,6 +144,7 @@ class _Plan:
             buffer.fill_(rest)
             buffer[:count] = torch.tensor(values, device=device, dtype=buffer.dtype)
         self.count.zero_()
+        self.are_finite.fill_(True)
         self.finished.fill_(True)
         self.finished[:count] = False
         states = torch.zeros((self.rows, self.network.embeddings.shape[1]), device=device, dtype=self.keys.dtype)
@@ -172,7 +177,9 @@ class _Plan:
     def choose(self, states: Any) -> None:
         """Draw the next token of each row and enter it."""
         uniform = self.draws.index_select(1, self.count)[:, 0]
-        self.tokens.copy_(draw(self.network.logits(states), self.temperatures, uniform))
+        logits = self.network.logits(states)
+        self.are_finite &= self.finished | logits.sum(-1).isfinite()
+        self.tokens.copy_(draw(logits, self.temperatures, uniform))
         self.written.index_copy_(1, self.count, self.tokens[:, None])
         ended = (self.tokens[:, None] == self.ends).any(-1)
         self.finished |= ended | (self.count + 1 >= self.limits)

@@ -216,7 +216,7 @@ class TownLife(Scenario):
             return "in the street"
         building = int(self.town.places.building[place])
         if who is not None and building == int(self.town.places.building[self.homes[self.row[who]]]):
-            return "at home"
+            return words.AT_HOME
         return f"at {self.town.address(building)}"
 
     def situation(self, ids: Sequence[Id], now: int) -> dict[str, Any]:

@@ -65,9 +65,10 @@ async def hold_talks(life: "TownLife", pairs: Sequence[tuple[Id, Id]], now: int)
     ids = [who for pair in pairs for who in pair]
     partner = dict(pairs) | {b: a for a, b in pairs}
     fields = life.situation(ids, now)
+    everybody = dict(zip(ids, life.people.take(ids), strict=True))
     return await life.mind.dialogue.hold(
         life,
-        [[life.people.person(who) for who in pair] for pair in pairs],
+        [[everybody[who] for who in pair] for pair in pairs],
         given=words.TALKING,
         now=now,
         memory=life.mind.memory,

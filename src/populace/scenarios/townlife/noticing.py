@@ -55,18 +55,31 @@ def notice_people(life: "TownLife", now: int) -> tuple[list[Notice], list[tuple[
     """What people newly see others do, and the pairs who see each other, each once."""
     pairs = life.presence.pairs_in_sight(now, bandwidth=life.attention)
     awake = ~(life.asleep[pairs.row] | life.asleep[pairs.other])
-    observers, others = pairs.row[awake].tolist(), pairs.other[awake].tolist()
-    place = life.presence.at(now).place
+    rows, other_rows = pairs.row[awake], pairs.other[awake]
+    place, building = life.presence.at(now).place, life.town.places.building
+    seen = {other: _sight(life, other, int(place[other])) for other in np.unique(other_rows).tolist()}
+    at_home = (place[other_rows] >= 0) & (building[place[other_rows]] == building[life.homes[rows]])
+    observers, others = rows.tolist(), other_rows.tolist()
     notices = []
-    for row, other in zip(observers, others, strict=True):
-        who, whom = life.ids[row], life.ids[other]
-        doing = life.doing(whom) if place[other] >= 0 else "walking"
-        text = words.observation(life.names[whom], doing, life.where(int(place[other]), who))
+    for row, other, home in zip(observers, others, at_home.tolist(), strict=True):
+        who, (text, text_at_home, rated_as) = life.ids[row], seen[other]
+        text = text_at_home if home else text
         if life.novelty.is_new(who, text):
-            whole = life.stroke(whom) if place[other] >= 0 else doing
-            notices.append(Notice(who, text, f"{life.names[whom]} was {whole}."))
+            notices.append(Notice(who, text, rated_as))
     both = set(zip(observers, others, strict=True))
     return notices, [(life.ids[a], life.ids[b]) for a, b in sorted(both) if a < b and (b, a) in both]
+
+
+def _sight(life: "TownLife", row: int, place: int) -> tuple[str, str, str]:
+    """What others see a person do, what those see who live there, and what is rated in the place of both."""
+    who = life.ids[row]
+    name, doing = life.names[who], life.doing(who) if place >= 0 else "walking"
+    whole = life.stroke(who) if place >= 0 else doing
+    return (
+        words.observation(name, doing, life.where(place)),
+        words.observation(name, doing, words.AT_HOME),
+        f"{name} was {whole}.",
+    )
 
 
 def notice_things(life: "TownLife", now: int) -> list[Notice]:
@@ -121,7 +134,7 @@ _NEAR = 0.3
 
 def places_named(life: "TownLife", texts: Sequence[str]) -> set[str]:
     """The public places of the town that texts name."""
-    return {place for place in life.public if any(place in text for text in texts)}
+    return {place for text in texts for place in life.public if place in text}
 
 
 def learn_announced_places(life: "TownLife") -> None:

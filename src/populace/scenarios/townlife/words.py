@@ -24,6 +24,8 @@ HAPPENED = "Just now this happened: {event}"
 
 FALLBACKS = ("getting ready", "waiting", "resting at home", "doing nothing in particular")
 """Activities of people who have no plan for the moment."""
+AT_HOME = "at home"
+"""Where a person is in their own home."""
 SLEEPING, TALKING_WITH = "sleeping", "talking with"
 
 

@@ -94,8 +94,13 @@ class Places:
         return addresses
 
     @cached_property
+    def address_list(self) -> list[str]:
+        """The same as a list, for those who look up one place after the other."""
+        return self.addresses.to_list()
+
+    @cached_property
     def _ids(self) -> dict[str, int]:
-        return {address: row for row, address in enumerate(self.addresses.to_list())}
+        return {address: row for row, address in enumerate(self.address_list)}
 
     def find(self, address: str) -> int:
         """The id of an address; an unknown part is an error that names the most similar known one."""

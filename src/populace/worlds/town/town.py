@@ -83,7 +83,9 @@ class Town:
 
     def address(self, place: int) -> str:
         """The address of one place."""
-        return str(self.places.addresses[self.place_ids(place).item()])
+        if not 0 <= place < len(self.places):
+            raise self._no_place(place)
+        return self.places.address_list[place]
 
     def addresses(self, places: npt.ArrayLike) -> pl.Series:
         """The addresses of many places; empty where a place is -1, which means on the way."""
@@ -154,5 +156,8 @@ class Town:
         ids = np.atleast_1d(np.asarray(places, dtype=np.int64))
         if len(ids) and (ids.min() < 0 or ids.max() >= len(self.places)):
             wrong = ids[(ids < 0) | (ids >= len(self.places))][0]
-            raise WorldError(f"{self.name} has no place {wrong}; its places are 0 to {len(self.places) - 1}.")
+            raise self._no_place(wrong)
         return ids
+
+    def _no_place(self, place: int) -> WorldError:
+        return WorldError(f"{self.name} has no place {place}; its places are 0 to {len(self.places) - 1}.")

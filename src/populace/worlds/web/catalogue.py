@@ -117,9 +117,9 @@ class ProductCatalogue:
     def matches(self, query: str) -> npt.NDArray[np.int64]:
         """The products with a word of a query in their name or category: most words first, then most reviews."""
         wanted = [word for word in element_word(query).split("_") if word]
-        found = self._word_counts(wanted)
-        order = np.lexsort((np.arange(len(self)), -self.table["reviews"].to_numpy(), -found))
-        rows: npt.NDArray[np.int64] = order[found[order] > 0]
+        counts = self._word_counts(wanted)
+        order = np.lexsort((np.arange(len(self)), -self.table["reviews"].to_numpy(), -counts))
+        rows: npt.NDArray[np.int64] = order[counts[order] > 0]
         return rows
 
     def _word_counts(self, wanted: list[str]) -> npt.NDArray[np.int64]:

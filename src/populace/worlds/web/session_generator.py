@@ -131,12 +131,12 @@ def action_columns(front: Storefront, rows: Ints, plan: Intentions, places: Ints
     ).unique(["code", "effect", "about"], keep="last", maintain_order=True)
     wanted = pl.DataFrame({"code": of_visitor, "effect": effects, "about": about})
     searching = pl.col("effect") == int(PageEffect.SEARCH)
-    joined = wanted.join(elements, on=["code", "effect", "about"], how="left", maintain_order="left")
+    steps = wanted.join(elements, on=["code", "effect", "about"], how="left", maintain_order="left")
     queries = pl.Series([*front.shop.queries, ""], dtype=pl.String)
     asked = np.where(effects == PageEffect.SEARCH, about, -1)
     texts = pl.Series("page", [page.page.html for page in pages], dtype=pl.String)
     kinds = pl.when(pl.col("effect") == LEAVE).then(pl.lit("terminate"))
-    return joined.select(
+    return steps.select(
         page=texts[pl.Series(of_visitor)],
         action=kinds.when(searching).then(pl.lit("type_and_submit")).otherwise(pl.lit("click")),
         element=pl.when(searching).then(pl.lit(SEARCH)).otherwise("element"),

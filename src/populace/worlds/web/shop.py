@@ -188,12 +188,12 @@ class WebShop:
             View.ORDERED: self._ordered,
         }
         title, nodes, effects = bodies[View(state.view)](state)
-        held = sum(product != NOTHING for product in state.cart)
+        count = sum(product != NOTHING for product in state.cart)
         header = PageNode(
             "nav",
             name="header",
             children=[PageNode("input", name="search"), PageNode("a", "Home", "home"),
-                      PageNode("a", f"Cart ({held})", "cart")],
+                      PageNode("a", f"Cart ({count})", "cart")],
         )  # fmt: skip
         notice = [PageNode("p", self.design.notice)] if self.design.notice else []
         above = [(PageEffect.SEARCH, NOTHING), (PageEffect.GO_HOME, NOTHING), (PageEffect.SEE_CART, NOTHING)]
@@ -203,9 +203,9 @@ class WebShop:
 
     def _home(self, state: PageState) -> _Body:
         links = zip(self._category_words, self.catalogue.categories, strict=True)
-        shown = [PageNode("li", children=[PageNode("a", text, word)]) for word, text in list(links)[:10]]
-        effects = [(PageEffect.CATEGORY, number) for number in range(len(shown))]
-        return self.name, [PageNode("ul", name="categories", children=shown)], effects
+        entries = [PageNode("li", children=[PageNode("a", text, word)]) for word, text in list(links)[:10]]
+        effects = [(PageEffect.CATEGORY, number) for number in range(len(entries))]
+        return self.name, [PageNode("ul", name="categories", children=entries)], effects
 
     def _result_list(self, state: PageState) -> _Body:
         query = self.queries[state.query]

@@ -197,8 +197,8 @@ class ShopperRule:
     def _at_product(self, plan: Intentions, places: Ints, rows: Ints) -> None:
         front = self.front
         product = front.product[rows][:, None]
-        held = (front.cart[rows] == product).any(1)
-        good = self._suits(product, rows, ratings=True)[:, 0] & ~held & (front.cart[rows, MAX_CART - 1] == NOTHING)
+        in_cart = (front.cart[rows] == product).any(1)
+        good = self._suits(product, rows, ratings=True)[:, 0] & ~in_cart & (front.cart[rows, MAX_CART - 1] == NOTHING)
         tired = self.views[rows] >= self.patience[rows]
         full = (front.cart[rows] != NOTHING).any(1)
         back = front.query[rows] != NOTHING

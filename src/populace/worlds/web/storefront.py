@@ -167,7 +167,7 @@ class Storefront:
         """The state of every visitor, for the journal."""
         queries = pl.Series([*self.shop.queries, None], dtype=pl.String)
         names = pl.Series([*self.shop.catalogue.table["name"].to_list(), None], dtype=pl.String)
-        held = [[product for product in cart if product != NOTHING] for cart in self.cart.tolist()]
+        carts = [[product for product in cart if product != NOTHING] for cart in self.cart.tolist()]
         return pl.DataFrame(
             {
                 "visitor": self.ids,
@@ -175,7 +175,7 @@ class Storefront:
                 "query": queries[pl.Series(self.query % len(queries))],
                 "product": names[pl.Series(self.product % len(names))],
                 "cart": pl.Series(
-                    ["; ".join(self.shop.catalogue.names(products)) for products in held], dtype=pl.String
+                    ["; ".join(self.shop.catalogue.names(products)) for products in carts], dtype=pl.String
                 ),
                 "terminated": self.terminated,
                 "ordered": self.ordered,

@@ -1,0 +1,70 @@
+"""Which tokens can be the beginning of an answer to a prompt.
+
+A question names its options, so a token that begins an option begins a word of the conversation too. A small model
+spreads its probability over thousands of tokens, and of these only such tokens are worth keeping.
+"""
+
+import re
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from populace.models.pytorch.token_rows import TokenRows
+
+_RUN = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"(?<![^\W_])[^\W\d_][^\W_]*")
+_LONGEST = 12
+_WIDTH = 4096
+"""Beginnings of words are told apart by numbers below this one. Two that share a number only keep a token too many."""
+_ALWAYS, _NEVER = 0, 1
+_RESERVED = 2
+
+
+def _number(beginning: str) -> int:
+    return _RESERVED + zlib.crc32(beginning.encode(errors="replace")) % (_WIDTH - _RESERVED)
+
+
+def beginnings_of(text: str) -> list[int]:
+    """The numbers of all beginnings of the words of a text, those of numbers left out.
+
+    One letter is the beginning of nothing but itself.
+    """
+    words = _WORD.findall(text.casefold())
+    if not words:
+        return []
+    lengths = [(word, range(min(2, len(word)), min(len(word), _LONGEST) + 1)) for word in words]
+    return sorted({_number(word[:length]) for word, each in lengths for length in each})
+
+
+class FirstWords:
+    """The tokens of a model as beginnings of words.
+
+    Args:
+        texts: The text of every token.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        runs = (_RUN.search(text.casefold()) for text in texts)
+        numbers = (
+            _NEVER if run is None else _ALWAYS if run[0][0].isdecimal() else _number(run[0][:_LONGEST]) for run in runs
+        )
+        self._numbers = np.fromiter(numbers, np.int64, len(texts))
+
+    def can_begin(
+        self, rows: TokenRows, which: npt.NDArray[np.int64], tokens: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.bool_]:
+        """Whether each token begins a word of what was said in its prompt, or a number.
+
+        Args:
+            rows: Prompts.
+            which: Which of them.
+            tokens: Tokens, in a row for each of these prompts.
+        """
+        marks = np.zeros((len(which), _WIDTH), np.bool_)
+        marks[:, _ALWAYS] = True
+        for lists, numbers in ((rows.own_words, which), (rows.beginning_words, rows.beginning[which])):
+            words = lists.joined(numbers, np.arange(1, len(numbers) + 1))
+            marks[np.repeat(np.arange(len(which)), words.lengths), words.tokens] = True
+        return np.take_along_axis(marks, self._numbers[tokens], 1)
