@@ -107,6 +107,17 @@ def test_replies_to_many_are_those_to_each(model):
     assert ask(model, *requests) == [ask(model, request)[0] for request in requests]
 
 
+def test_replies_do_not_depend_on_the_number_of_engines_and_threads(model):
+    requests = [shirt("Ann"), shirt("Bo"), shirt("Ann", top=0, max_tokens=3, seed=2)]
+    alone = [ask(model, request)[0] for request in requests]
+    several = EmbeddedModel(threads=2, context=1024)
+    asyncio.run(several.start())
+    assert ask(several, *requests) == alone
+    assert ask(several, requests[1]) == alone[1:2], "on both threads"
+    assert [engine.threads for engine in (*several._engines, *several._undivided)] == [1, 1, 2]
+    asyncio.run(several.close())
+
+
 def test_a_text_repeats_with_its_seed_and_differs_with_another(model):
     text = Request((("user", "Tell me about your day."),), max_tokens=12, seed=1)
     one, same, other = (ask(model, request)[0].text for request in (text, text, text._replace(seed=2)))
@@ -165,8 +176,8 @@ def test_the_fingerprint_is_of_the_file_and_not_of_its_name(model, path, tmp_pat
 
 def post(model: EmbeddedModel, route: str, **data: object) -> dict[str, Any]:
     """What the engine answers to a request of another kind than a chat."""
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {model._secret}"}
-    address = f"{model._server.listening_address}/{route}"
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {model._engines[0]._secret}"}
+    address = f"{model._engines[0]._server.listening_address}/{route}"
     with urllib.request.urlopen(
         urllib.request.Request(address, json.dumps(data).encode(), headers), timeout=30
     ) as response:

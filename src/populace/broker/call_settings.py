@@ -3,11 +3,12 @@
 import pydantic
 
 from populace.base.errors import BudgetError
+from populace.base.plain_data import PlainData
 from populace.broker.prices import currency
 from populace.broker.usage import Usage
 
 
-class CallSettings(pydantic.BaseModel):
+class CallSettings(PlainData):
     """How models are called, and the limits at which a run stops and can be resumed. None means no limit.
 
     Example:

@@ -65,7 +65,7 @@ def read_settings(settings: type[SettingsT], values: dict[str, Any], **base: Any
     """
     known = {name: values.pop(name) for name in list(values) if name in settings.model_fields}
     try:
-        return settings(**{**base, **known})
+        return settings.model_validate({**base, **known})
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

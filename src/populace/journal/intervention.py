@@ -1,13 +1,14 @@
 """What an intervention is, and what it acts on."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pydantic
 
-from populace.base.errors import InterventionError
-from populace.journal.selection import PlainData, Selection
+from populace.base.errors import InterventionError, UsageError
+from populace.base.plain_data import PlainData
+from populace.journal.selection import Selection
 from populace.people import People
 
 
@@ -40,6 +41,8 @@ class Target(Protocol):
 
 class Intervention(PlainData):
     """Something that is done to a society from outside."""
+
+    refusal: ClassVar[type[UsageError]] = InterventionError
 
     at: int = pydantic.Field(ge=1, description="The step at whose beginning it happens.")
 

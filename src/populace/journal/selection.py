@@ -1,43 +1,16 @@
 """Some of the people, by conditions, ids or a random share: whom an intervention acts on."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pydantic
 
-from populace.base.errors import InterventionError, UnknownNameError, UsageError
+from populace.base.errors import InterventionError, UsageError
+from populace.base.plain_data import PlainData
 from populace.people import People
 
 _SIGNS = {"eq": "is", "ne": "is not", "in": "is one of", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
-
-
-class PlainData(pydantic.BaseModel):
-    """Plain data that a user writes in Python or in a file; what does not fit is refused in words."""
-
-    model_config = pydantic.ConfigDict(extra="forbid")
-
-    def __init__(self, **data: Any) -> None:
-        try:
-            super().__init__(**data)
-        except pydantic.ValidationError as error:
-            raise _refusal(type(self), error) from error
-
-    # Without this mark pydantic would call __init__ for data in a file too, whose errors name the intervention.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
-
-def _refusal(cls: type[pydantic.BaseModel], error: pydantic.ValidationError) -> UsageError:
-    """Why an object cannot be made of what was passed, and what to write."""
-    errors = error.errors()
-    # An argument with a wrong name leaves another one missing.
-    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
-    name = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "missing":
-        return InterventionError(f"{cls.__name__} has no {name!r}.", f"Write: {cls.__name__}({name}=…, …)")
-    if first["type"] == "extra_forbidden" and name not in cls.model_fields:
-        return UnknownNameError(f"argument of {cls.__name__}", name, [n for n in cls.model_fields if n != "kind"])
-    return InterventionError(f"{cls.__name__}: {name} = {first['input']!r}: {first['msg'].lower()}.")
 
 
 class Selection(PlainData):
@@ -48,7 +21,9 @@ class Selection(PlainData):
         '2 of 3 people (age ≥ 30)'
     """
 
-    where: dict[str, Any] = {}
+    refusal: ClassVar[type[UsageError]] = InterventionError
+
+    where: dict[str, Any] = pydantic.Field(default={})
     ids: list[int | str] | None = None
     share: Annotated[float | None, pydantic.Field(gt=0, le=1)] = None
 

@@ -9,13 +9,15 @@ from typing import Any, Literal
 
 import pydantic
 
+from populace.base.plain_data import PlainData
+
 OnFailure = Literal["stop", "record"]
 """What happens where the service of a model fails: the run stops and can be resumed, or the failure is recorded."""
 Decider = Literal["model", "rule", "replay", "human"]
 DECIDERS: tuple[str, ...] = typing.get_args(Decider)
 
 
-class RunSettings(pydantic.BaseModel):
+class RunSettings(PlainData):
     """The settings of a run, besides its scenario.
 
     Example:
@@ -74,4 +76,4 @@ class Regime(RunSettings):
     model_config = pydantic.ConfigDict(extra="ignore")
 
     since: int = pydantic.Field(default=0, ge=0)
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = pydantic.Field(default={})
