@@ -10,10 +10,7 @@ from populace.base.documents import DocumentError, parse_json_object, read_text
 from populace.base.errors import HumanDataError, UsageError
 from populace.cli.options import COUNT, call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
-from populace.cli.progress import fetch_missing_models
-from populace.cli.running import resumable_run
-from populace.cli.scenarios import report_estimate
-from populace.engine.run import simulate
+from populace.cli.survey_run import run_survey
 from populace.evaluation import Arm, GroupFlip, HumanAnswers, PanelItems, PanelStudy, Predictions, read_panel
 from populace.evaluation.arms import ARMS
 from populace.evaluation.human_answers import read_answer_table
@@ -98,12 +95,9 @@ def panel_command(
         scenario = panel_survey(
             held, arms, listed.targets, everything=study.flip_arms, most_people=flip_people, workspace=workspace
         )
-        if only_estimate:
-            report_estimate(scenario, options["model"])
+        run = run_survey(scenario, options, only_estimate=only_estimate)
+        if run is None:
             return
-        fetch_missing_models(options["model"] if options["decider"] == "model" else "")
-        with resumable_run() as display:
-            run = simulate(scenario, workspace=workspace, observer=display, **options)
         given = panel_answers(run)
         folder.mkdir(parents=True, exist_ok=True)
         given.write_parquet(folder / ANSWERS, compression="zstd")
