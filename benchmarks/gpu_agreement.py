@@ -50,8 +50,9 @@ async def replies(spec: str, requests: list[Request]) -> list[Reply]:
 
 
 def differences(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> np.ndarray:
+    """The total variation for each prompt, over the tokens that both name: how many they name is up to each model."""
     pairs = zip(ours, theirs, strict=True)
-    return np.array([sum(abs(a.get(t, 0) - b.get(t, 0)) for t in a.keys() | b.keys()) / 2 for a, b in pairs])
+    return np.array([sum(abs(a[t] - b[t]) for t in a.keys() & b.keys()) / 2 for a, b in pairs])
 
 
 def answers(tokens: dict[str, float]) -> dict[str, float]:

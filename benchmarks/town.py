@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 
 from measure import Result, Steps, held_memory_gb, report
+from town_replies import reply
 
 from populace import simulate
 from populace.engine.simulation import Observer, Simulation
 from populace.minds import Memory
-from populace.models import Request, Scripted
+from populace.models import Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.townlife import TICK
 
 PEOPLE, HOUR = 1000, 3600 // TICK
-PLAN = [{"at": f"{hour:02d}:00", "where": where, "doing": "go on"} for hour, where in ((8, "work"), (12, "home"))]
-
-
-def reply(request: Request) -> dict[str, float] | str:
-    if request.top:
-        return {"yes": 0.5, "no": 0.5}
-    asked = request.messages[-1][1]
-    if '"say"' in asked:
-        return json.dumps({"say": "Good day.", "end": "no"})
-    if '"plan"' in asked:
-        return json.dumps({"plan": PLAN * 2})
-    return json.dumps({"questions": ["What now?"], "insights": [{"insight": "It is well.", "because": [1]}]})
 
 
 class Held(Observer):

@@ -75,6 +75,7 @@ def live(stream: MemoryStream, life: list[tuple[str, list[tuple[int, str]], int]
             found = stream.retrieve(owners, vectors(stream, texts), now=now, how=how, top=number, kinds=kinds)
             yield found
             yield stream.present(found, how)
+            yield stream.present(found[::2], how)
         elif deed == "recent":
             yield stream.recent(owners, number)
         elif known:
@@ -86,6 +87,7 @@ def live(stream: MemoryStream, life: list[tuple[str, list[tuple[int, str]], int]
                 stream.touch(some, now)
         yield stream.columns("memory", "owner", "time", "importance", "last_access")
         yield stream.rows(known)
+        yield stream.rows(known, ["importance", "text"])
         yield stream.counts(range(8)).tolist()
         yield len(stream), stream.unrated(), stream.unrated(0)
         yield stream.of(3)
@@ -103,6 +105,19 @@ def test_a_stream_in_shards_returns_what_one_stream_returns(
             assert here.equals(there) and here.schema == there.schema
         else:
             assert here == there
+
+
+def test_the_texts_of_some_of_the_retrieved_memories_are_not_fetched_again() -> None:
+    stream = sharded(2, embeds=True)
+    owners = [0, 1, 0, 1]
+    stream.append(owners, WORDS[:4], kind="deed", time=0, importance=5.0, embeddings=WORDS[:4])
+    found = stream.retrieve([0, 1], ["tea", "rain"], now=60)
+    for shard in stream._shards:
+        assert isinstance(shard, Here)
+        shard.lost = True
+    assert stream.present(found[[1, 2]])["text"].to_list() == [
+        WORDS[memory] for memory in found[[1, 2]]["memory"].to_list()
+    ]
 
 
 def test_what_a_stream_refuses_a_stream_in_shards_refuses_in_the_same_words() -> None:

@@ -65,6 +65,22 @@ def test_a_reply_does_not_depend_on_what_else_is_in_the_batch(tmp_path: Path, fa
         assert np.allclose([p for _, p in alone.tokens], [p for _, p in reply.tokens], atol=1e-4)
 
 
+def test_replies_are_the_same_in_the_order_of_work_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There, batches are begun in the thread of the caller, and collected while the next ones are computed."""
+    torch_or_skip()
+    model = TransformersModel(tiny_folder(tmp_path / "m"))
+    requests = [Request((("user", "x" * 3000),), top=3), *scores(9), *texts(3)]
+    expected = answers(model, requests)
+    monkeypatch.setattr("populace.models.transformers_model._PROMPTS_READ_AT_ONCE", 4)
+    monkeypatch.setattr(model, "_device", "cuda")
+    monkeypatch.setattr(model, "_scale", 0.5)  # The rows of a graph need not be filled up.
+    for one, other in zip(answers(model, requests), expected, strict=True):
+        assert type(one) is type(other)
+        if isinstance(one, Reply) and isinstance(other, Reply):
+            assert (one.text, one.prompt_tokens) == (other.text, other.prompt_tokens)
+            assert np.allclose([p for _, p in one.tokens], [p for _, p in other.tokens], atol=1e-4)
+
+
 def test_writing_continues_as_reading_the_whole_says(tmp_path: Path) -> None:
     """At temperature 0, each written token is the one that reading all earlier ones at once puts first."""
     torch_or_skip()

@@ -44,6 +44,20 @@ def test_lines_of_the_prompt_are_no_speech(line: str, fault: str) -> None:
     assert LINE.fault(line, PROMPT) == fault
 
 
+def test_a_line_with_the_letters_of_another_in_another_order_is_no_echo() -> None:
+    words = "I heard that they will mend it before the market opens.".split()
+    other_order = " ".join(word[::-1] for word in reversed(words))
+    assert LINE.fault(other_order, PROMPT) is None
+    assert LINE.fault("I have heard that they mend it before the market opens.", PROMPT) == "echo"
+
+
+def test_a_first_name_that_somebody_else_has_does_not_address_the_speaker() -> None:
+    other = PROMPT.replace("Bo Chen was", "Ann van der Berg was")
+    assert LINE.fault("So long, Ann!", PROMPT) == "addresses the speaker"
+    assert LINE.fault("So long, Ann!", other) is None
+    assert LINE.fault("So long, Ann!", other.replace("Ann van", "Joann van")) == "addresses the speaker"
+
+
 def test_a_transcript_given_back_is_no_line() -> None:
     transcript = PROMPT.partition("\n\n")[2].rpartition("\n\n")[2]
     assert LINE.read(transcript, PROMPT).status == "unparseable"

@@ -103,6 +103,12 @@ def test_a_misspelt_room_is_named_with_its_building(small: Town) -> None:
         small.place("Mill > flor")
 
 
+def test_a_place_that_is_not_there_has_no_address(small: Town) -> None:
+    for place in (-1, len(small.places)):
+        with pytest.raises(WorldError, match=f"has no place {place}"):
+            small.address(place)
+
+
 def test_an_address_that_goes_deeper_than_an_object_is_unknown(small: Town) -> None:
     with pytest.raises(UnknownNameError):
         small.place("Mill > floor > wheel > spoke")

@@ -2,12 +2,17 @@
 
 Attention to a beginning that all prompts of a batch share is computed apart from attention to a prompt's own tokens,
 and the two are joined by their normalising constants. So the beginning is computed and held once.
+
+With 16-bit floats of half precision the states between the layers are a sixteenth of what the weights say: they would
+come near the largest number of that type otherwise. A norm follows wherever they are used, and takes the factor out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from populace.models.pytorch.weights import Weights
+from populace.models.adapters import Adapter
+from populace.models.pytorch.weights import Weights, read_weights
 
 Caches = list[tuple[Any, Any]]
 """Keys and values of every layer, each of the shape (rows, heads, tokens, numbers of a head)."""
@@ -16,7 +21,7 @@ Caches = list[tuple[Any, Any]]
 class _Layer:
     """The weights of a layer; matrices that are applied to the same input are joined."""
 
-    def __init__(self, tensors: dict[str, Any], index: int) -> None:
+    def __init__(self, tensors: dict[str, Any], index: int, scale: float) -> None:
         import torch
 
         def take(name: str) -> Any:
@@ -28,9 +33,9 @@ class _Layer:
         projections = tuple(f"self_attn.{name}_proj" for name in "qkv")
         has_bias = f"model.layers.{index}.self_attn.q_proj.bias" in tensors
         self.inputs, self.inputs_bias = joined(projections, "weight"), joined(projections, "bias") if has_bias else None
-        self.outputs = take("self_attn.o_proj.weight")
+        self.outputs = take("self_attn.o_proj.weight") * scale
         self.gates = joined(("mlp.gate_proj", "mlp.up_proj"), "weight")
-        self.down = take("mlp.down_proj.weight")
+        self.down = take("mlp.down_proj.weight") * scale
         self.attention_norm, self.feed_norm = take("input_layernorm.weight"), take("post_attention_layernorm.weight")
 
 
@@ -51,7 +56,8 @@ class Network:
         self.device, self.number_type = self.embeddings.device, self.embeddings.dtype
         self.head = tensors.get("lm_head.weight", self.embeddings)
         self.norm_weight = tensors["model.norm.weight"]
-        self.layers = [_Layer(tensors, index) for index in range(self.shape.layers)]
+        self._scale = 1 / 16 if self.number_type == torch.float16 else 1.0
+        self.layers = [_Layer(tensors, index, self._scale) for index in range(self.shape.layers)]
         angles = torch.outer(
             torch.arange(self.shape.context, dtype=torch.float64),
             torch.tensor(self.shape.frequencies, dtype=torch.float64),
@@ -99,7 +105,7 @@ class Network:
                 collected.append((keys, values))
             return self._attention(queries, keys, values, shared[index] if shared else None).transpose(1, 2)
 
-        return self._layers(self.embeddings[tokens], cosines, sines, attention), collected
+        return self._layers(tokens, cosines, sines, attention), collected
 
     def advance(self, tokens: Any, places: Any, keys: Any, values: Any) -> Any:
         """The state of each row after one more token, which is also entered into the caches.
@@ -126,12 +132,13 @@ class Network:
             return found.reshape(query.shape)
 
         cosines, sines = (table[places][:, None, None] for table in (self.cosines, self.sines))
-        return self._layers(self.embeddings[tokens][:, None], cosines, sines, attention)[:, 0]
+        return self._layers(tokens[:, None], cosines, sines, attention)[:, 0]
 
-    def _layers(self, states: Any, cosines: Any, sines: Any, attention: Callable[..., Any]) -> Any:
+    def _layers(self, tokens: Any, cosines: Any, sines: Any, attention: Callable[..., Any]) -> Any:
         import torch
 
         linear, shape = torch.nn.functional.linear, self.shape
+        states = torch.nn.functional.embedding(tokens, self.embeddings) * self._scale
         ends = [shape.heads * shape.head_width, shape.kv_heads * shape.head_width, shape.kv_heads * shape.head_width]
         for index, layer in enumerate(self.layers):
             parts = linear(self._norm(states, layer.attention_norm), layer.inputs, layer.inputs_bias).split(ends, -1)
@@ -162,16 +169,41 @@ class Network:
     def _norm(self, states: Any, weight: Any) -> Any:
         import torch
 
-        return torch.nn.functional.rms_norm(states, (states.shape[-1],), weight, self.shape.epsilon)
+        return torch.nn.functional.rms_norm(states, (states.shape[-1],), weight, self.shape.epsilon * self._scale**2)
+
+
+def load_network(
+    path: Path, device: str, number_types: Sequence[Any], adapter: Adapter | None, tokens: Sequence[int]
+) -> Network:
+    """Load a network with the first type of number in which it can compute.
+
+    Args:
+        path: A GGUF file or a folder.
+        device: `cpu` or `cuda`.
+        number_types: Types of PyTorch. All but the last are given up if a state of the network does not fit into them.
+        adapter: An adapter that is merged into the weights.
+        tokens: A prompt to try it with.
+    """
+    import torch
+
+    *tries, last = number_types
+    for number_type in tries:
+        network = Network(read_weights(path, device, number_type, adapter))
+        states, _ = network.read(torch.tensor([list(tokens)], device=device))
+        if bool(network.logits(states[0]).isfinite().all()):
+            return network
+        del network, states
+    return Network(read_weights(path, device, last, adapter))
 
 
 def _turn(vectors: Any, cosines: Any, sines: Any) -> Any:
     """Vectors turned by the place of their token; the first half of a vector is paired with the second."""
     import torch
 
-    first, second = vectors.float().chunk(2, -1)
-    turned = torch.cat((first * cosines - second * sines, second * cosines + first * sines), -1)
-    return turned.to(vectors.dtype)
+    # Products with 32-bit floats are such floats; a copy of the vectors as 32-bit floats would take as long again.
+    first, second = vectors.chunk(2, -1)
+    parts = torch.addcmul(first * cosines, second, sines, value=-1), torch.addcmul(second * cosines, first, sines)
+    return torch.cat([part.to(vectors.dtype) for part in parts], -1)
 
 
 def _gate(joined: Any) -> Any:
@@ -187,7 +219,7 @@ def _join(found: Any, constants: Any, also_found: Any, also_constants: Any) -> A
     import torch
 
     share = torch.sigmoid(also_constants - constants)[..., None]
-    return torch.lerp(found.float(), also_found.float(), share).to(found.dtype)
+    return torch.addcmul(also_found * share, found, 1 - share).to(found.dtype)
 
 
 def _attend(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[Any, Any]:
