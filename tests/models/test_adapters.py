@@ -79,13 +79,15 @@ def shares(reply: Reply) -> dict[str, float]:
 
 
 def distance(one: list[dict[str, float]], other: list[dict[str, float]]) -> float:
-    """The largest total variation between the distributions for the same prompt, over the tokens that both name.
+    """The largest total variation between the distributions for the same prompt."""
+    pairs = zip(one, other, strict=True)
+    return max(sum(abs(a.get(key, 0) - b.get(key, 0)) for key in {*a, *b}) / 2 for a, b in pairs)
 
-    PyTorch names fewer of the unlikely ones.
-    """
-    pairs = list(zip(one, other, strict=True))
-    assert min(len(a.keys() & b.keys()) for a, b in pairs) >= 5
-    return max(sum(abs(a[key] - b[key]) for key in a.keys() & b.keys()) / 2 for a, b in pairs)
+
+def named(one: list[dict[str, float]], other: list[dict[str, float]]) -> list[dict[str, float]]:
+    """The first distributions over the tokens of the others: PyTorch names fewer of the unlikely ones."""
+    assert min(map(len, other)) >= 5
+    return [{key: a[key] for key in b if key in a} for a, b in zip(one, other, strict=True)]
 
 
 def options(distributions: list[dict[str, float]]) -> list[dict[str, float]]:
@@ -180,7 +182,7 @@ def test_every_engine_gives_the_same_distribution(family: str, tiny: Path, tmp_p
     folder = peft_folder(tmp_path / "peft", adapter, base)
     on_torch = ask(f"transformers:{base}+{adapter}")
     assert distance(merged, ask(own_lora(base, adapter))) < 0.02
-    assert distance(merged, on_torch) < 0.02
+    assert distance(named(merged, on_torch), on_torch) < 0.02
     assert distance(on_torch, ask(f"transformers:{base}+{folder}")) < 1e-5
     assert distance(on_torch, ask(f"transformers:{tiny / family}+{folder}")) < 1e-4
     assert distance(merged, ask(f"embedded:{base}+{folder}?threads=1")) < 1e-5
