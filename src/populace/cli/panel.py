@@ -20,6 +20,7 @@ from populace.evaluation.resampling import Clusters
 from populace.journal import RunSettings
 from populace.models.adapters import read_card
 from populace.runs.fidelity_figures import keep_figures
+from populace.statistics.values import library
 from populace.surveys.panel_agents import panel_answers, panel_survey
 
 FILE = click.Path(exists=True, dir_okay=False)
@@ -87,6 +88,8 @@ def panel_command(
     )  # fmt: skip
     manifests = [_manifest(path) for path in trained]
     refuse_answers(study.leaks(manifests))
+    if not (only_ask or only_estimate or (floors and Path(floors).is_file())):
+        library("sklearn.linear_model")  # Without it there are no floors; better said before a model is asked.
     folder = Path(to)
     if answers:
         given = read_answer_table(Path(answers))

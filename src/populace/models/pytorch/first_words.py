@@ -16,9 +16,9 @@ from populace.models.pytorch.token_rows import TokenRows
 _RUN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_][^\W_]*")
 _LONGEST = 12
-_WIDTH = 4096
+_WIDTH = 16_384
 """Beginnings of words are told apart by numbers below this one. Two that share a number only keep a token too many."""
-_ROWS_AT_ONCE = 256
+_ROWS_AT_ONCE = 64
 """So many that their marks fit into the cache of a processor."""
 _ALWAYS, _NEVER = 0, 1
 _RESERVED = 2
