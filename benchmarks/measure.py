@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import platform
@@ -45,21 +46,28 @@ class Result:
 
 
 class Steps(Observer):
-    """Notes when each step was committed."""
+    """Notes when each step was committed, by the clock and in processor time."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
+        self.processor_times: list[float] = []
 
     def on_start(self, simulation: Simulation) -> None:
         self.times.append(time.perf_counter())
 
     def on_step(self, simulation: Simulation) -> None:
         self.times.append(time.perf_counter())
+        self.processor_times.append(time.process_time())
 
     @property
     def seconds(self) -> list[float]:
         """How long each step took, the beginning left out."""
         return [after - before for before, after in zip(self.times[1:], self.times[2:], strict=False)]
+
+    @property
+    def processor_seconds(self) -> list[float]:
+        """How much processor time each step took, the beginning left out."""
+        return [after - before for before, after in itertools.pairwise(self.processor_times)]
 
 
 def report(results: list[Result]) -> None:

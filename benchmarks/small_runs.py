@@ -14,7 +14,6 @@ from measure import Result, Steps, report
 
 from populace import Scripted, simulate
 from populace.engine.run import Keep
-from populace.engine.simulation import Simulation
 from populace.models import Request
 from populace.scenarios.norms import Norms
 
@@ -28,27 +27,15 @@ def follow(request: Request) -> Mapping[str, float]:
     return {"blue": 0.55, "green": 0.45} if "conformist" in request.messages[0][1] else {"blue": 0.5, "green": 0.5}
 
 
-class ProcessorSteps(Steps):
-    """Notes the processor time of steps too."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cpu_times: list[float] = []
-
-    def on_step(self, simulation: Simulation) -> None:
-        super().on_step(simulation)
-        self.cpu_times.append(time.process_time())
-
-
 def small(first: int, count: int, keep: Keep, folder: str) -> dict[str, float]:
     """Seconds that some runs took, by the clock and of the processor, and what they went into."""
     spent = {"wall": -time.perf_counter(), "cpu": -time.process_time(), "setup": 0.0, "steps": 0.0, "step_cpu": 0.0}
     for seed in range(first, first + count):
-        observer = ProcessorSteps()
+        observer = Steps()
         simulate(Norms(), model=Scripted(follow), seed=seed, keep=keep, workspace=folder, observer=observer)
         spent["setup"] += observer.times[1] - observer.times[0]
         spent["steps"] += sum(observer.seconds)
-        spent["step_cpu"] += (observer.cpu_times[-1] - observer.cpu_times[0]) / len(observer.seconds)
+        spent["step_cpu"] += sum(observer.processor_seconds) / len(observer.seconds)
     spent["wall"] += time.perf_counter()
     spent["cpu"] += time.process_time()
     return spent

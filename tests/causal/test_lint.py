@@ -4,7 +4,8 @@ The clean designs were written before the lint existed, by the author of the lin
 file was committed first. On its first run the lint raised 2 alarms in 66 clean designs and found all 40 ambiguous ones;
 two words were then added to its list of the parts of a design ("offers", "attributes"). Both sets are thus kinder to
 the lint than the world is: `designs/later.toml` holds 130 designs that were written afterwards, with the results of the
-first run on each round of them.
+first run on each round of them. `designs/unseen.toml` holds 90 of another author, of whom the first 75 were written before
+this author had read the lint.
 """
 
 from __future__ import annotations
@@ -60,11 +61,28 @@ def test_at_most_3_of_60_clean_designs_raise_an_alarm() -> None:
     assert len(designs("clean")) >= 60 and len(alarms) <= 3, alarms
 
 
-def test_designs_that_were_written_later_are_told_apart_too() -> None:
-    path = Path(__file__).parent / "designs" / "later.toml"
+@pytest.mark.parametrize("name", ["later", "unseen"])
+def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
+    path = Path(__file__).parent / "designs" / f"{name}.toml"
     later = tomllib.loads(path.read_text("utf-8"))
     assert sum(bool(findings(design)) for design in later["clean"]) <= 0.05 * len(later["clean"])
     assert sum(bool(findings(design)) for design in later["ambiguous"]) >= 0.9 * len(later["ambiguous"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You were drawn at random from all job seekers. A shop offers you {} an hour. Do you take the job?",
+        "You wait for {}. In the waiting room a toss of a coin decides which channel the television shows. Do you stay?",
+        "A shop lists a kettle at {}. The order of the products on the page is random. Do you buy it?",
+        "The fine is {}. Inspectors visit streets at random. Do you pay for a ticket?",
+        "You take {} a day. The pharmacy took part in a randomised trial of opening hours. How did you sleep?",
+    ],
+)
+def test_chance_that_decides_something_else_settles_nothing(text: str) -> None:
+    levels = ["5", "10"]
+    prompts = [LevelPrompt(level, text.format(level)) for level in levels]
+    assert [finding.kind for finding in lint_prompts(prompts, "price", levels)] == ["ambiguous"]
 
 
 def test_a_finding_holds_wording_that_settles_it() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from populace.base.errors import CausalStudyError
-from populace.causal import CausalStudy
+from populace.base.errors import CausalStudyError, UsageError
+from populace.causal import CausalStudy, Covariate, Treatment
 from support.causal import DECLARATION, study
 
 FILE = """\
@@ -65,7 +66,7 @@ def test_items_and_personas_may_be_tables_beside_the_file(tmp_path: Path) -> Non
         ("name: income", "name: price", 11, "the covariate 'price' is also the treatment"),
         ("question: What do you earn?", "values: [1]", 11, "neither stated nor asked for"),
         ("question: What do you earn?", 'statement: "You earn {income}."', 11, "has no values"),
-        ("question: What do you earn?", "question: Really?\n    colour: red", 13, "Extra inputs"),
+        ("question: What do you earn?", "question: Really?\n    colour: red", 13, "has no key 'colour'"),
         ("title: Apples", "title: Apples\nitems: [{price: 1}]", 4, "is also a column of the items"),
         ("title: Apples", "title: Apples\nitems: [{a: 1}, {b: 1}]", 2, "do not have the same columns"),
         ("title: Apples", "title: Apples\nitems: nowhere.csv", 2, "cannot be read"),
@@ -130,3 +131,51 @@ def test_levels_can_be_added_to_a_column_of_the_items() -> None:
     assert added.treatment.value_at(1, added.item_table).to_list() == [2.2, 3.7]
     with pytest.raises(CausalStudyError, match="no column 'weight'"):
         study(treatment=added.treatment.model_dump() | {"base": "weight"})
+
+
+PRICE: dict[str, Any] = {"name": "price", "levels": [1, 2], "statement": "It costs {price} dollars."}
+APPLES: dict[str, Any] = {
+    "treatment": PRICE,
+    "setting": "You see apples.",
+    "question": "Do you buy?",
+    "options": ["yes", "no"],
+    "success": "yes",
+}
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: Treatment(**PRICE | {"levels": []}), "has no levels"),
+        (lambda: Treatment(**PRICE | {"levels": 5}), "levels = 5: it should be a list"),
+        (lambda: Treatment(name="price"), "Treatment has no 'levels'"),
+        (lambda: Treatment(**PRICE | {"levels": [-1, 2]}), "the level -1 of 'price' is below 0"),
+        (lambda: Treatment(**PRICE | {"levels": [1, float("nan")]}), "not a number"),
+        (lambda: Treatment(**PRICE | {"name": "the price"}), "a name begins with a letter"),
+        (lambda: Treatment(**PRICE, colour="red"), "no argument of Treatment named 'colour'"),
+        (lambda: setattr(Treatment(**PRICE), "name", "cost"), "does not change"),
+        (lambda: Treatment(**PRICE).subset([0, 7]), "has no level 7"),
+        (lambda: Treatment(**PRICE).require_levels([1, 3], "people.csv"), "it has 3.0 and it lacks 2.0"),
+        (lambda: Treatment(**PRICE).require_levels([1, None], "people.csv"), "is missing"),  # type: ignore[list-item]
+        (lambda: Covariate(name="income"), "neither stated nor asked for"),
+        (lambda: Covariate(name="income", question="?", bounds=(5, 1)), "run from 5 to 1"),
+        (lambda: Covariate(name="income", question="?", sd=0), "it should be above 0"),
+        (lambda: CausalStudy(), "has no 'treatment'"),
+        (lambda: CausalStudy(**APPLES | {"treatment": None}), "treatment = None"),
+        (lambda: CausalStudy(**APPLES | {"options": ["yes"]}), "at least 2 entries"),
+        (lambda: CausalStudy(**APPLES, covariates=[{"name": "price", "question": "?"}]), "is also the treatment"),
+        (lambda: CausalStudy(**APPLES | {"treatment": PRICE | {"levels": [-1, 2]}}), "is below 0"),
+        (lambda: CausalStudy.read(5), "names with values"),  # type: ignore[arg-type]
+        (lambda: CausalStudy.read(APPLES | {"treatment": {"name": "price"}}), "has no 'treatment.levels'"),
+        (lambda: CausalStudy.read(APPLES | {"unit": 0}), "unit = 0: it should be above 0"),
+    ],
+)
+def test_parts_built_in_python_say_what_is_wrong_and_what_to_do(build: Callable[[], Any], words: str) -> None:
+    with pytest.raises(UsageError) as error:
+        build()
+    assert words in error.value.what and error.value.hint
+
+
+def test_parts_built_in_python_make_the_study_that_a_file_makes() -> None:
+    built = CausalStudy(**APPLES | {"treatment": Treatment(**PRICE)})
+    assert built == CausalStudy.read(APPLES) and built.digest == CausalStudy.read(APPLES).digest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,17 @@ def test_a_group_of_one_and_a_wave_without_retest_are_refused_before_a_model_is_
     done = CliRunner().invoke(cli, [*words, "--model", "scripted:cast"])
     assert message in f"{done.exception}"
     assert not (tmp_path / "runs").exists()
+
+
+def test_without_the_library_of_the_floors_a_model_is_asked_only_where_nothing_else_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
+    words = [*write_panel(tmp_path), "--model", "scripted:cast"]
+    done = CliRunner().invoke(cli, words)
+    assert "needs sklearn" in f"{done.exception}" and not (tmp_path / "runs").exists()
+    assert CliRunner().invoke(cli, [*words, "--only-ask"]).exit_code == 0
 
 
 def test_tasks_are_asked_and_compared(tmp_path: Path) -> None:

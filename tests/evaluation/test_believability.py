@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from populace import Run, simulate
-from populace.base.errors import UnknownNameError, UsageError
+from populace.base.errors import ParameterError, UnknownNameError, UsageError
 from populace.community.model_caller import ModelCaller
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
@@ -338,3 +338,9 @@ def test_the_command_says_what_it_takes_and_ends_with_a_report(village: Workspac
     assert "no cost" in done.stdout
     assert (tmp_path / "office" / "believability" / name / f"believability-{name}.html").is_file()
     assert populace("believability", "--workspace", str(tmp_path / "office")).returncode == 2
+
+
+@pytest.mark.parametrize("settings", [3, 0.5, "reflection", ["reflection"]])
+def test_a_condition_without_settings_is_refused_with_its_name(settings: object) -> None:
+    with pytest.raises(ParameterError, match="the condition 'tired' needs settings such as"):
+        BelievabilityPlan(name="town", runs=["a"], conditions={"full mind": {}, "tired": settings})

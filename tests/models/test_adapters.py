@@ -84,6 +84,12 @@ def distance(one: list[dict[str, float]], other: list[dict[str, float]]) -> floa
     return max(sum(abs(a.get(key, 0) - b.get(key, 0)) for key in {*a, *b}) / 2 for a, b in pairs)
 
 
+def named(one: list[dict[str, float]], other: list[dict[str, float]]) -> list[dict[str, float]]:
+    """The first distributions over the tokens of the others: PyTorch names fewer of the unlikely ones."""
+    assert min(map(len, other)) >= 5
+    return [{key: a[key] for key in b if key in a} for a, b in zip(one, other, strict=True)]
+
+
 def options(distributions: list[dict[str, float]]) -> list[dict[str, float]]:
     """The distributions over the options of the question, as a run uses them."""
     found = []
@@ -176,7 +182,7 @@ def test_every_engine_gives_the_same_distribution(family: str, tiny: Path, tmp_p
     folder = peft_folder(tmp_path / "peft", adapter, base)
     on_torch = ask(f"transformers:{base}+{adapter}")
     assert distance(merged, ask(own_lora(base, adapter))) < 0.02
-    assert distance(merged, on_torch) < 0.02
+    assert distance(named(merged, on_torch), on_torch) < 0.02
     assert distance(on_torch, ask(f"transformers:{base}+{folder}")) < 1e-5
     assert distance(on_torch, ask(f"transformers:{tiny / family}+{folder}")) < 1e-4
     assert distance(merged, ask(f"embedded:{base}+{folder}?threads=1")) < 1e-5

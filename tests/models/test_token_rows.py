@@ -94,6 +94,10 @@ def requests(count: int, seed: int = 2) -> list[Request]:
     ]
 
 
+def every(rows: TokenRows) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(len(rows)), np.full(len(rows), 5)
+
+
 @pytest.mark.parametrize("split", SPLITS)
 def test_words_one_by_one_have_the_tokens_of_the_whole_text(tmp_path: Path, split: str) -> None:
     chat = tokenizer(tmp_path / "m", split)
@@ -135,7 +139,7 @@ def test_batches_do_not_depend_on_the_order_of_the_requests_and_hold_each_once(t
 
     def batches(order: list[Request]) -> list[list[Request]]:
         rows = chat.rows(order)
-        return [[order[n] for n in each.numbers] for each in scored_batches(rows, np.arange(len(rows)), 0, 500)]
+        return [[order[n] for n in each.numbers] for each in scored_batches(rows, *every(rows), 0, 500)]
 
     found = batches(asked)
     assert found == batches(shuffled)
@@ -147,7 +151,7 @@ def test_many_prompts_with_one_beginning_have_batches_of_their_own(tmp_path: Pat
     chat = tokenizer(tmp_path / "m", "llama-bpe")
     many = [Request((("system", "The don't ..."), ("user", f"a 12 b ( {n} The" * 30)), top=5) for n in range(80)]
     rows = chat.rows([*many, *requests(5)])
-    first, *others = scored_batches(rows, np.arange(len(rows)), 0, 10**6)
+    first, *others = scored_batches(rows, *every(rows), 0, 10**6)
     assert {*first.numbers} == set(range(80))
     assert first.shared >= len(rows.beginnings[int(rows.beginning[0])])
     assert len(others) == 1

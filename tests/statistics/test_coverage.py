@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from support.benchmark_modules import benchmark_module
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def audit() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("audit_of_coverage", ROOT / "benchmarks" / "coverage.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return benchmark_module("coverage")
 
 
 def test_intervals_hold_the_truth_or_warn(audit: ModuleType) -> None:
@@ -28,6 +23,16 @@ def test_intervals_hold_the_truth_or_warn(audit: ModuleType) -> None:
     for cell in cells:
         if cell.unwarned is not None and cell.kind == "coverage":
             assert cell.unwarned >= 0.88, cell
+
+
+def test_models_hold_the_truth_or_warn(audit: ModuleType) -> None:
+    cells = [*audit.regressions(15, (20,)), *audit.designs(15, (20,))]
+    names = " ".join(cell.procedure for cell in cells)
+    for name in ("fit_regression", "factorial_tests", "kruskal_wallis", "dunn", "survival"):
+        assert name in names
+    for cell in cells:
+        if cell.unwarned is not None and cell.warned < 0.5:
+            assert cell.unwarned >= 0.7 if cell.kind == "coverage" else cell.unwarned <= 0.3, cell
 
 
 def test_the_table_in_the_docs_has_no_cell_below_its_bar() -> None:

@@ -8,6 +8,7 @@ from scipy import stats
 
 from populace.base.errors import UsageError
 from populace.statistics import effect_over, fit_regression, look_levels
+from populace.statistics.clustered_errors import clustered_errors
 
 
 def clustered(seed: int = 1, clusters: int = 12) -> pl.DataFrame:
@@ -21,18 +22,69 @@ def clustered(seed: int = 1, clusters: int = 12) -> pl.DataFrame:
     return pl.DataFrame({"run": run, "told": told.astype(str), "age": age, "y": y, "said": said})
 
 
-def test_coefficients_and_clustered_errors_are_those_of_statsmodels() -> None:
+def test_coefficients_are_those_of_statsmodels() -> None:
     frame = clustered()
     found = fit_regression(frame, "y", ["told", "age"], cluster="run")
-    options = {"cov_type": "cluster", "cov_kwds": {"groups": frame["run"].to_numpy()}}
-    known = smf.ols("y ~ told + age", frame.to_pandas()).fit(**options)
+    known = smf.ols("y ~ told + age", frame.to_pandas()).fit()
     assert found["told[1]"].estimate.value == pytest.approx(known.params["told[T.1]"])
-    half = stats.t.ppf(0.975, 11) * known.bse["told[T.1]"]
-    assert found["told[1]"].estimate.width == pytest.approx(2 * half)
-    assert found.clusters == 12 and "12 clusters" in found.warning
+    assert found.clusters == 12 and "clusters are too few" in found["age"].estimate.warning
+    assert found["age"].estimate.warning in found.warning
     logit = fit_regression(frame, "said", ["told"], family="binomial", cluster="run")
-    known = smf.logit("said ~ told", frame.to_pandas()).fit(disp=0, **options)
+    known = smf.logit("said ~ told", frame.to_pandas()).fit(disp=0)
     assert logit["told[1]"].estimate.value == pytest.approx(known.params["told[T.1]"], abs=1e-6)
+
+
+def test_errors_without_clusters_are_those_of_statsmodels() -> None:
+    frame = clustered()
+    known = smf.ols("y ~ told + age", frame.to_pandas()).fit(cov_type="HC3")
+    half = stats.t.ppf(0.975, 117) * known.bse["told[T.1]"]
+    assert fit_regression(frame, "y", ["told", "age"])["told[1]"].estimate.width == pytest.approx(2 * half)
+
+
+def test_clustered_errors_are_those_of_a_t_test_of_clusters_where_there_is_one() -> None:
+    frame = clustered().with_columns(
+        arm=(pl.col("run") % 2).cast(pl.String), half=(pl.int_range(pl.len()) % 2).cast(pl.String)
+    )
+    means = frame.group_by("run", "arm", maintain_order=True).agg(pl.col("y").mean())
+    arms = [means.filter(pl.col("arm") == arm)["y"].to_numpy() for arm in ("1", "0")]
+    between, known = fit_regression(frame, "y", ["arm"], cluster="run")["arm[1]"], stats.ttest_ind(*arms)
+    assert between.p == pytest.approx(known.pvalue)
+    assert between.estimate.low == pytest.approx(known.confidence_interval().low)
+    wide = frame.pivot(on="half", index="run", values="y", aggregate_function="mean")
+    within, known = (
+        fit_regression(frame, "y", ["half"], cluster="run")["half[1]"],
+        stats.ttest_rel(wide["1"], wide["0"]),
+    )
+    assert within.p == pytest.approx(known.pvalue)
+    assert within.estimate.high == pytest.approx(known.confidence_interval().high)
+    blocked = fit_regression(frame, "y", ["half"], cluster="run", block="run")["half[1]"]
+    assert blocked.estimate.width == pytest.approx(within.estimate.width)
+
+
+def test_clustered_errors_are_those_of_the_formula_of_bell_and_mccaffrey() -> None:
+    rng = np.random.default_rng(4)
+    owner = np.sort(rng.integers(0, 6, 40))
+    design = np.column_stack([np.ones(40), rng.normal(size=(40, 2)), owner % 2])
+    inverse = np.linalg.inv(design.T @ design)
+    rest = np.eye(40) - design @ inverse @ design.T
+    residuals = rest @ rng.normal(size=40)
+    scores, weights = [], []
+    for cluster in range(6):
+        rows = owner == cluster
+        values, vectors = np.linalg.eigh(rest[np.ix_(rows, rows)])
+        root = (vectors / np.sqrt(values)) @ vectors.T
+        scores.append(inverse @ design[rows].T @ root @ residuals[rows])
+        weights.append(rest[rows].T @ root @ design[rows] @ inverse)
+    forms = [np.array(weights)[:, :, k] @ np.array(weights)[:, :, k].T for k in range(4)]
+    found = clustered_errors(design, residuals, owner)
+    assert found.errors == pytest.approx(np.sqrt((np.array(scores) ** 2).sum(axis=0)))
+    assert found.freedom == pytest.approx([np.trace(q) ** 2 / (q**2).sum() for q in forms])
+
+
+def test_a_coefficient_that_no_cluster_repeats_has_no_interval() -> None:
+    frame = clustered(clusters=2).with_columns(arm=(pl.col("run") % 2).cast(pl.String))
+    alone = fit_regression(frame, "y", ["arm"], cluster="run")["arm[1]"]
+    assert np.isnan(alone.estimate.low) and np.isnan(alone.p) and "no two clusters" in alone.estimate.warning
 
 
 def test_blocks_and_covariates_take_off_what_they_explain() -> None:

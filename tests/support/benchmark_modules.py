@@ -18,5 +18,9 @@ def benchmark_module(name: str) -> ModuleType:
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[known] = module
-        spec.loader.exec_module(module)
+        sys.path.append(str(FOLDER))  # while it is loaded, for the modules beside it
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            sys.path.remove(str(FOLDER))
     return sys.modules[known]

@@ -22,7 +22,7 @@ def mutate(files: list[Path], rng: random.Random, canaries: list[str], outside: 
     """Change one of some files, or its name; returns what undoes it."""
     file = rng.choice([each for each in files if each.stat().st_size])
     kinds: list[Callable[[Path, random.Random], None]] = [_flip, _cut, _zero, _extend, _insert]
-    if file.suffix not in (".parquet", ".sqlite"):
+    if file.suffix not in (".parquet", ".sqlite", ".gguf"):
         kinds += [_drop_line, _repeat_line, _deepen, _recode]
     if file.suffix == ".json" or file.name == "COMMIT" or file.suffix == ".jsonl":
         kinds += [_swap_value, _swap_value, _swap_value, _swap_value, _drop_key, _repeat_key]

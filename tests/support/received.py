@@ -18,10 +18,12 @@ from populace import simulate
 from populace.base.errors import PopulaceError
 from populace.cli import cli
 from populace.experiments import Experiment
+from populace.models import SMOLLM2
 from populace.scenarios.forum import Forum
 from populace.scenarios.norms import Norms
 from populace.worlds.web.session_generator import generate_sessions
 from support.forums import SMALL
+from support.received_studies import STUDY_COMMANDS, study_names, write_studies
 
 SECONDS, BLOCKED_SECONDS = 5, 20
 """How long a command may compute, and how long it may wait; a busy machine makes it wait."""
@@ -89,6 +91,7 @@ FILE_COMMANDS = {
     "log.csv": [("sessions", "FILE"), ("sessions", "FILE", "--drop-bad")],
     "log.jsonl": [("sessions", "FILE"), ("next-action", "FILE", "--drop-bad", "--part", "unseen_shops", "--to", "OUT")],
     "goods.csv": [("run", "shop", "--catalogue", "FILE", "--decider", "rule", "--shoppers", "2", "--actions", "2")],
+    **STUDY_COMMANDS,
 }
 
 
@@ -158,6 +161,7 @@ class Received:
         sessions = generate_sessions(6, shops=2, visits=2, seed=1)
         sessions.write(files / "log.csv")
         sessions.write(files / "log.jsonl")
+        write_studies(files, SMOLLM2.sha256, self.run)
         self.files = files
         self.before = self.state()
         self.original = home.parent / f"{home.name}-original"
@@ -211,7 +215,8 @@ class Received:
         known = {
             "OUT": str(out), "FORUM": self.forum, "REAL": str(self.files / "real.jsonl"),
             "PEOPLE": str(self.files / "people.csv"), "QUESTIONNAIRE": str(self.files / "questionnaire.yaml"),
-            "SUBMISSIONS": str(self.files / "submissions.jsonl"), "COMMENTS": str(self.files / "comments.jsonl"), **names,
+            "SUBMISSIONS": str(self.files / "submissions.jsonl"), "COMMENTS": str(self.files / "comments.jsonl"),
+            **study_names(self.files), **names,
         }  # fmt: skip
         return [*(known.get(word, word) for word in command), "--workspace", str(self.place)]
 

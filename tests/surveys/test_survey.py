@@ -187,6 +187,7 @@ def test_respondents_that_cannot_be_asked_are_refused(tmp_path: Path, people: An
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
+        ("1,2\n\n2,2\n", r"people\.csv, line 3: 1 of 3 respondents have no id"),
         ("1,2\n,2\n", r"people\.csv, line 3: 1 of 2 respondents have no id"),
         ('"a\nb",2\n" ",2\n', r"people\.csv, line 4: 1 of 2 respondents have no id"),
         ("a,2\nb,2\na,1\n", r"people\.csv, line 4: the id 'a' stands for another respondent already"),

@@ -119,10 +119,18 @@ def line_of(error: PopulaceError, lines: DocumentLines) -> int | None:
     return line or lines.at(entry)
 
 
-def csv_line(path: Path, row: int, *, most: int = MAX_YAML_BYTES) -> int | None:
-    """The last line of a row of a CSV file, from 0 without the names of the columns; None where it is not there."""
+def csv_line(path: Path, row: int, *, blank: bool = False, most: int = MAX_YAML_BYTES) -> int | None:
+    """The last line of a row of a CSV file; None where it is not there.
+
+    Args:
+        path: The file.
+        row: The row, from 0 without the names of the columns.
+        blank: Whether blank lines count as rows, as they do for Polars but not for the module csv.
+        most: The largest file that is read.
+    """
     reader = csv.reader(read_text(path, most=most).splitlines())
-    return next((reader.line_num for number, _ in enumerate(reader, -1) if number == row), None)
+    rows = (reader.line_num for cells in reader if cells or blank)
+    return next((line for number, line in enumerate(rows, -1) if number == row), None)
 
 
 def add_line(error: PopulaceError, path: Path, line: int | None = None) -> None:

@@ -1,4 +1,6 @@
-"""Plain data that a user writes in Python or in a file; what does not fit is refused in words."""
+"""Plain data that a user writes in Python or in a file: what does not fit is refused in words, with what to write."""
+
+from __future__ import annotations
 
 from typing import Any, ClassVar
 
@@ -11,37 +13,94 @@ class PlainData(pydantic.BaseModel):
     """Data whose class refuses wrong arguments with an error of Populace, which names the argument.
 
     Data of a file, which pydantic validates without calling the class, keeps pydantic's errors: whoever reads the file
-    knows its name and its lines.
+    knows its name and its lines, and has `refusal_of` for the words.
 
     Attributes:
         refusal: The class of the error.
+        refusal_hint: What to do about it, where there is nothing better to say.
+
+    Example:
+        >>> class Point(PlainData):
+        ...     x: float
+        >>> Point(y=1)
+        Traceback (most recent call last):
+        populace.base.errors.UnknownNameError: there is no argument of Point named 'y'. Known: x.
     """
 
-    model_config = pydantic.ConfigDict(extra="forbid")
-
     refusal: ClassVar[type[UsageError]] = ParameterError
+    refusal_hint: ClassVar[str] = ""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
 
     def __init__(self, **data: Any) -> None:
         try:
             super().__init__(**data)
         except pydantic.ValidationError as error:
-            raise _refusal(type(self), error) from error
+            raise refusal_of(type(self), error) from error
 
-    # Without this mark pydantic would call __init__ for data of a file too.
+    # Without this mark pydantic would call __init__ for data in a file too, whose errors name the line.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            super().__setattr__(name, value)
+        except pydantic.ValidationError as error:
+            raise refusal_of(type(self), error) from error
 
-def _refusal(cls: type[PlainData], error: pydantic.ValidationError) -> UsageError:
-    """Why an object cannot be made of what was passed, and what to write."""
+
+def refusal_of(cls: type[PlainData], error: pydantic.ValidationError, what: str = "") -> UsageError:
+    """Why an object cannot be made of some data, and what to write; the error carries the entry that it is about.
+
+    Args:
+        cls: The class of the object.
+        error: What pydantic found.
+        what: What the data are called; the name of the class by default.
+    """
     errors = error.errors()
-    # An argument with a wrong name leaves another one missing.
+    # A field with a wrong name leaves another one missing.
     first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
-    name = ".".join(str(part) for part in first["loc"])
+    entry = tuple(part for part in first["loc"] if not (isinstance(part, str) and _KIND_MARK.intersection(part)))
+    problem = _problem(cls, dict(first), entry, what or cls.__name__)
+    problem.entry = entry
+    return problem
+
+
+_KIND_MARK = frozenset("[(")
+"""Pydantic adds the kinds that it tried to the path of an entry; these hold brackets."""
+
+
+_WORDS = {
+    "too_short": "it should have at least {min_length} entries",
+    "string_too_short": "it should not be empty",
+    "greater_than": "it should be above {gt}",
+    "tuple_type": "it should be a list",
+    "list_type": "it should be a list",
+    "dict_type": "it should be names with values",
+    "model_type": "it should be names with values",
+    "mapping_type": "it should be names with values",
+}
+"""What pydantic says in the words of Python."""
+
+
+def _problem(cls: type[PlainData], first: dict[str, Any], entry: tuple[int | str, ...], what: str) -> UsageError:
+    name = ".".join(map(str, entry))
+    if first["type"] == "frozen_instance":
+        return cls.refusal(f"{cls.__name__} does not change once it is there.", "Build another one.")
     if first["type"] == "missing":
-        return cls.refusal(f"{cls.__name__} has no {name!r}.", f"Write: {cls.__name__}({name}=…, …)")
-    if first["type"] == "extra_forbidden" and name not in cls.model_fields:
-        return UnknownNameError(f"argument of {cls.__name__}", name, [n for n in cls.model_fields if n != "kind"])
-    problem = first["msg"].removeprefix("Value error, ")
-    if not name:
-        return cls.refusal(f"{cls.__name__}: {problem.rstrip('.')}.")
-    return cls.refusal(f"{cls.__name__}: {name} = {first['input']!r}: {problem[:1].lower()}{problem[1:].rstrip('.')}.")
+        example = f"{cls.__name__}({name}=…, …)" if what == cls.__name__ else f"{entry[-1]}: …"
+        return cls.refusal(f"{what} has no {name!r}.", f"Write: {example}")
+    if first["type"] == "extra_forbidden" and len(entry) == 1 and name not in cls.model_fields:
+        kind = f"argument of {what}" if what == cls.__name__ else f"key of {what}"
+        return UnknownNameError(kind, name, [each for each in cls.model_fields if each != "kind"])
+    if first["type"] == "extra_forbidden":
+        return cls.refusal(
+            f"{what}: {'.'.join(map(str, entry[:-1]))} has no key {entry[-1]!r}.", cls.refusal_hint or None
+        )
+    words = _WORDS.get(first["type"])
+    message = words.format(**first.get("ctx", {})) if words else first["msg"].removeprefix("Value error, ")
+    message = f"{message[:1].lower()}{message[1:]}"
+    if not entry:
+        return cls.refusal(f"{what}: {message}.", cls.refusal_hint or None)
+    given = f"{first['input']!r}"
+    given = f"{given[:60]}…" if len(given) > 60 else given
+    return cls.refusal(f"{what}: {name} = {given}: {message}.", cls.refusal_hint or None)

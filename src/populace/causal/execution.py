@@ -65,8 +65,10 @@ def ask_causal_study(
         'does not respond'
     """
     declared = CausalStudy.read(study)
+    if not designs or isinstance(designs, str):
+        raise CausalStudyError(f"designs is {designs!r}.", 'Name one or more of them: designs=("blind", "unblinded").')
     unknown = next((name for name in designs if name not in DESIGNS), None)
-    if unknown is not None or not designs:
+    if unknown is not None:
         raise UnknownNameError("design", str(unknown), DESIGNS)
     calls = read_settings(CallSettings, settings)
     known = {name: settings.pop(name) for name in RunSettings.model_fields if name in settings}

@@ -11,8 +11,10 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-_SENTENCE = re.compile(r"(?<=[.?!:;])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.?!])\s+|\n+")
+_CLAUSE = re.compile(r"(?<=[:;])\s+")
 _WORD = re.compile(r"[a-z]{3,}")
 _POINTS_BACK = re.compile(r"^(?:it|its|this|that|yours|the one|by that|by this|according|so)\b", re.IGNORECASE)
 _RECEIVES = re.compile(r"^you (?:got|were|fell|are in)\b", re.IGNORECASE)
@@ -23,6 +25,18 @@ _STOP = frozenset(
     "week weeks day days month months year years today tomorrow people person percent dollars euros cents now "
     "because when where while said say says".split()
 )
+_DECIDES = re.compile(
+    r"\b(?:decide|determine|choose|pick|select|fix|settle)[sd]? "
+    r"(?P<what>(?:which|what|whether|how|the)\b[^.?!:;]*)",
+    re.IGNORECASE,
+)
+"""What chance is said to decide."""
+_TRIAL = re.compile(
+    r"\brandomi[sz]ed (?:\w+ )?(?:trial|experiment|study|test) (?:of|on|about) (?P<what>[^.?!:;,]*)", re.IGNORECASE
+)
+_FOR_ALL = re.compile(r"\b(?:each|every|everybody|everyone|participants)\b", re.IGNORECASE)
+_YOU = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
+_FOR_EACH = re.compile(r"\b(?:you|your|yours|each|every|everybody|everyone)\b", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\b\w+ or (?:a |an |the |in )?\w+")
 _ENDINGS = ("ing", "ies", "es", "ed", "s", "y")
 
@@ -56,12 +70,18 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
         levels: How all levels are written.
     """
     text = _without(prompt, "elsewhere")
-    sentences = [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    sentences, whole = _clauses(text)
     places = [place for place, sentence in enumerate(sentences) if _states(sentence, level, levels, treatment)]
     if not places:
         places = list(range(len(sentences)))
-    linked = [s for place, s in enumerate(sentences) if _linked(place, sentences, places, treatment, levels)]
-    chance = _first("chance", linked) or _first("assignment", [s for s in sentences if not _names_others(s, levels)])
+    near = {whole[p] for p in range(len(sentences)) if _linked(p, sentences, places, treatment, levels)}
+    linked = [sentence for place, sentence in enumerate(sentences) if whole[place] in near]
+    known = set().union(*(_stems(sentences[place]) for place in places), _names(treatment))
+    by_lot = [
+        sentence for sentence in sentences if not (_decides_other(sentence, known) or _tries_other(sentence, known))
+    ]
+    gives = [sentence for sentence in by_lot if _first("gives", [sentence]) and not _names_others(sentence, levels)]
+    chance = _first("chance", [sentence for sentence in linked if sentence in by_lot]) or _first("assignment", gives)
     held = _first("constant", sentences) or _first("decree", sentences)
     imposed = _first("decree", linked) or (held if _first("imposed", linked) else "")
     return SourceReading(chance or imposed, _first("observation", [text]))
@@ -78,9 +98,13 @@ def says_constant(prompt: str) -> str:
 
 
 @functools.cache
+def _phrases() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("lint_phrases.toml").read_text("utf-8"))
+
+
+@functools.cache
 def _patterns(kind: str) -> list[re.Pattern[str]]:
-    content = tomllib.loads(Path(__file__).with_name("lint_phrases.toml").read_text("utf-8"))
-    return [re.compile(pattern, re.IGNORECASE) for pattern in content[kind]["patterns"]]
+    return [re.compile(pattern, re.IGNORECASE) for pattern in _phrases()[kind]["patterns"]]
 
 
 def _first(kind: str, texts: Sequence[str]) -> str:
@@ -108,16 +132,45 @@ def _states(sentence: str, level: str, levels: Sequence[str], treatment: str) ->
     return len(levels) < 2 or not holds_all_levels(sentence, levels)
 
 
+def _clauses(text: str) -> tuple[list[str], list[int]]:
+    """The clauses of a text, and for each the number of its sentence."""
+    clauses, whole = [], []
+    for number, sentence in enumerate(_SENTENCE.split(text)):
+        parts = [part.strip() for part in _CLAUSE.split(sentence) if part.strip()]
+        clauses += parts
+        whole += [number] * len(parts)
+    return clauses, whole
+
+
+def _decides_other(sentence: str, known: set[str]) -> bool:
+    """Whether chance is said to decide something that is neither the treatment nor about whoever is asked."""
+    found = _DECIDES.search(sentence)
+    if found is None or _FOR_EACH.search(found["what"]) or _first("parts", [found["what"]]):
+        return False
+    stems = _stems(found["what"])
+    return bool(stems) and not stems & known
+
+
+def _tries_other(sentence: str, known: set[str]) -> bool:
+    """Whether chance is in the name of a trial of something else, and nowhere besides."""
+    found = _TRIAL.search(sentence)
+    if found is None or _stems(found["what"]) & known or _first("parts", [found["what"]]):
+        return False
+    rest = sentence.replace(found.group(), " ")
+    return not (_first("chance", [rest]) or _first("assignment", [rest]))
+
+
 def _linked(place: int, sentences: Sequence[str], places: Sequence[int], treatment: str, levels: Sequence[str]) -> bool:
     """Whether a sentence is about the level: it states it, leads to it, shares a word with it or names the design."""
     sentence = sentences[place]
     if place in places or holds_all_levels(sentence, levels):
         return True
     words = _stems(sentence)
-    if words & _stems(treatment) or _first("parts", [sentence]):
+    if words & _names(treatment) or _first("parts", [sentence]):
         return True
     for stated in places:
         leads = _POINTS_BACK.search(sentences[stated]) or _RECEIVES.search(sentences[stated])
+        leads = leads or (_FOR_ALL.search(sentence) and _YOU.search(sentences[stated]))
         if (stated - place == 1 and leads) or words & _stems(sentences[stated]):
             return True
     return False
@@ -130,6 +183,13 @@ def _names_others(sentence: str, levels: Sequence[str]) -> bool:
 
 def _stems(text: str) -> set[str]:
     return {_stem(word) for word in _WORD.findall(text.lower()) if word not in _STOP}
+
+
+def _names(treatment: str) -> set[str]:
+    """The stems of the words by which a treatment may be called."""
+    words = _stems(treatment)
+    groups = [{_stem(word) for word in group} for group in _phrases()["synonyms"]["groups"]]
+    return words.union(*(group for group in groups if group & words))
 
 
 def _stem(word: str) -> str:

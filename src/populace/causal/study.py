@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -18,8 +19,9 @@ import pydantic
 from pydantic import Field
 
 from populace.base.document_lines import add_line
-from populace.base.errors import CausalStudyError, UsageError, nearest
-from populace.causal.study_checks import check_study
+from populace.base.errors import CausalStudyError, nearest
+from populace.base.plain_data import PlainData, refusal_of
+from populace.causal.study_checks import check_covariate, check_study, check_treatment
 from populace.causal.study_file import read_study_file
 from populace.questions import Choice, Number
 
@@ -28,12 +30,23 @@ ITEM, PERSONA = "item", "persona"
 MAX_ROWS = 20_000
 
 Value = float | str
-Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,31}$")]
+
+
+def _check_name(name: str) -> str:
+    if re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,31}", name) is None:
+        raise ValueError("a name begins with a letter and has at most 32 letters, digits and _")
+    return name
+
+
+Name = Annotated[str, pydantic.AfterValidator(_check_name)]
 Row = Mapping[str, Any]
 
 
-class CausalPart(pydantic.BaseModel):
+class CausalPart(PlainData):
     """A part of a declaration: no unknown keys, and no changes after it was read."""
+
+    refusal = CausalStudyError
+    refusal_hint = "See the keys of a causal study in docs/concepts/causal-designs.md."
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -70,6 +83,13 @@ class Treatment(CausalPart):
     drawn_from: str = ""
     probabilities: tuple[float, ...] = ()
     low: float = 0.0
+
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+        check_treatment(self)
+
+    # As a part of a study it is checked there, where errors name its entry.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @pydantic.field_validator("levels", mode="before")
     @classmethod
@@ -136,6 +156,12 @@ class Treatment(CausalPart):
 
     def subset(self, rows: Sequence[int]) -> Treatment:
         """The same treatment with some of its levels, such as the lower half of a range."""
+        beyond = next((row for row in rows if not 0 <= row < len(self.values)), None)
+        if beyond is not None:
+            raise CausalStudyError(
+                f"the treatment {self.name!r} has no level {beyond}.",
+                f"Levels have the numbers 0 to {len(self.values) - 1}.",
+            )
         levels: Any = tuple(self.values[row] for row in rows)
         if isinstance(self.levels, dict):
             levels = {str(name): self.levels[str(name)] for name in levels}
@@ -149,6 +175,8 @@ class Treatment(CausalPart):
             >>> Treatment(name="price", levels=[1, 2], statement="{price}").require_levels([1, 2], "humans.csv")
         """
         here: list[Value] = [v if isinstance(v, str) else round(v, 9) for v in self.values]
+        if None in levels:
+            raise CausalStudyError(f"a level of {source} is missing.", "Fill it in, or leave out the row.")
         there: list[Value] = [v if isinstance(v, str) else round(float(v), 9) for v in levels]
         extra = [f"{v}" for v in dict.fromkeys(there) if v not in here]
         missing = [f"{v}" for v in here if v not in there]
@@ -189,6 +217,12 @@ class Covariate(CausalPart):
     scale: str = ""
     comparable: bool = False
     sd: float | None = Field(None, gt=0)
+
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+        check_covariate(self)
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @property
     def fixed(self) -> bool:
@@ -293,11 +327,8 @@ class CausalStudy(CausalPart):
         try:
             return cls.model_validate(source)
         except pydantic.ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            message = first["msg"].removeprefix("Value error, ")
-            problem: UsageError = CausalStudyError(f"{place}: {message}." if place else f"{message}.", _HINT)
-            problem.entry, problem.__cause__ = tuple(first["loc"]), error
+            problem = refusal_of(cls, error, "the study")
+            problem.__cause__ = error
         except CausalStudyError as error:
             problem = error
         if isinstance(source, (str, Path)):
@@ -344,9 +375,6 @@ class CausalStudy(CausalPart):
     def with_levels(self, rows: Sequence[int]) -> CausalStudy:
         """The same study with some of the levels of its treatment."""
         return self.model_copy(update={"treatment": self.treatment.subset(rows)})
-
-
-_HINT = "See the keys of a causal study in docs/concepts/causal-designs.md."
 
 
 def _table(rows: Sequence[Row], key: str) -> pl.DataFrame:

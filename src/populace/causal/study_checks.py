@@ -29,7 +29,7 @@ Entry = tuple[int | str, ...]
 def check_study(study: CausalStudy) -> None:
     """Raise CausalStudyError where parts of a declaration contradict each other; the error is about their entry."""
     with at_entry("treatment"):
-        _check_treatment(study.treatment)
+        check_treatment(study.treatment)
     with at_entry("items"):
         _check_rows(study.items, "items")
     with at_entry("personas"):
@@ -48,13 +48,20 @@ def check_study(study: CausalStudy) -> None:
             raise CausalStudyError(error.what, error.hint) from error
     for place, covariate in enumerate(study.covariates):
         with at_entry("covariates", place):
-            _check_covariate(covariate, study)
+            check_covariate(covariate)
+            if covariate.comparable and not (study.treatment.numeric and covariate.numeric):
+                with at_entry("comparable"):
+                    raise CausalStudyError(
+                        f"{covariate.name!r} cannot be compared with the treatment: both must be numbers.",
+                        "Leave out `comparable:`, or give both numbers.",
+                    )
     for (entry, text), known in _texts(study):
         with at_entry(*entry):
             _check_text(text, known, study)
 
 
-def _check_treatment(treatment: Treatment) -> None:
+def check_treatment(treatment: Treatment) -> None:
+    """Raise CausalStudyError where a treatment contradicts itself."""
     values = treatment.values
     if len(values) < 2:
         with at_entry("levels"):
@@ -66,7 +73,9 @@ def _check_treatment(treatment: Treatment) -> None:
         with at_entry("levels", place):
             _check_level(treatment, value, values[:place])
     if len(values) > MAX_LEVELS:
-        raise CausalStudyError(f"the treatment has {len(values)} levels; at most {MAX_LEVELS} can be listed.")
+        raise CausalStudyError(
+            f"the treatment has {len(values)} levels; at most {MAX_LEVELS} can be listed.", "Leave some of them out."
+        )
     shares = treatment.probabilities
     if shares and (len(shares) != len(values) or not all(math.isfinite(s) and s > 0 for s in shares)):
         with at_entry("probabilities"):
@@ -77,7 +86,10 @@ def _check_treatment(treatment: Treatment) -> None:
     if isinstance(treatment.levels, dict):
         if treatment.statement:
             with at_entry("statement"):
-                raise CausalStudyError("the levels bring sentences of their own, so there is no statement to fill.")
+                raise CausalStudyError(
+                    "the levels bring sentences of their own, so there is no statement to fill.",
+                    "Leave out `statement:`.",
+                )
     elif treatment.name not in _template(treatment.statement, "statement").fields:
         with at_entry("statement"):
             raise CausalStudyError(
@@ -87,12 +99,16 @@ def _check_treatment(treatment: Treatment) -> None:
     for entry, column in (("scale", treatment.scale), ("base", treatment.base)):
         if column and not treatment.numeric:
             with at_entry(entry):
-                raise CausalStudyError("levels in words cannot be put together with a column of the items.")
+                raise CausalStudyError(
+                    "levels in words cannot be put together with a column of the items.", f"Leave out `{entry}:`."
+                )
 
 
 def _check_level(treatment: Treatment, value: float | str, earlier: Sequence[float | str]) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise CausalStudyError(f"the level {value} of {treatment.name!r} is not a number.")
+        raise CausalStudyError(
+            f"the level {value} of {treatment.name!r} is not a number.", "Write a number, or a word."
+        )
     if isinstance(value, float) and abs(value) > LARGEST:
         raise CausalStudyError(
             f"the level {value:g} of {treatment.name!r} is too large to compute with.", "Use a larger unit."
@@ -103,9 +119,11 @@ def _check_level(treatment: Treatment, value: float | str, earlier: Sequence[flo
             "Prices and amounts are not negative. Where negative levels make sense, write `low:`.",
         )
     if value in earlier:
-        raise CausalStudyError(f"the level {value!r} of {treatment.name!r} is there twice.")
+        raise CausalStudyError(f"the level {value!r} of {treatment.name!r} is there twice.", "Leave one of them out.")
     if isinstance(value, float) is not isinstance((earlier or [value])[0], float):
-        raise CausalStudyError(f"the levels of {treatment.name!r} are numbers and words mixed.")
+        raise CausalStudyError(
+            f"the levels of {treatment.name!r} are numbers and words mixed.", "Write all as numbers, or quote all."
+        )
 
 
 def _check_rows(rows: Sequence[Mapping[str, Any]], what: str) -> None:
@@ -114,14 +132,17 @@ def _check_rows(rows: Sequence[Mapping[str, Any]], what: str) -> None:
         with at_entry(place):
             if list(row) != columns and set(row) != set(columns):
                 odd = sorted(set(row) ^ set(columns))
-                raise CausalStudyError(f"the {what} do not have the same columns: {', '.join(odd)} is not in all.")
+                raise CausalStudyError(
+                    f"the {what} do not have the same columns: {', '.join(odd)} is not in all.",
+                    "Give all of them the same.",
+                )
             for name, value in row.items():
                 if isinstance(value, float) and not math.isfinite(value):
-                    raise CausalStudyError(f"{name!r} is {value}, which is not a value.")
+                    raise CausalStudyError(f"{name!r} is {value}, which is not a value.", "Write a number or a text.")
                 if isinstance(value, (int, float)) and abs(value) > LARGEST:
-                    raise CausalStudyError(f"{name!r} is {value:g}, which is too large to compute with.")
+                    raise CausalStudyError(f"{name!r} is {value:g}, which is too large.", "Use a larger unit.")
                 if value is None or not isinstance(value, (str, int, float, bool)):
-                    raise CausalStudyError(f"{name!r} is {value!r}; a cell is a text or a number.")
+                    raise CausalStudyError(f"{name!r} is {value!r}.", "A cell is a text or a number.")
     for key in _KEYS:
         names = [str(row[key]) for row in rows if key in row]
         twice = next((name for name in names if names.count(name) > 1), None) if len(names) < 2000 else None
@@ -137,7 +158,9 @@ def _check_names(study: CausalStudy) -> None:
         for name in rows[0]:
             with at_entry("items" if owner == "the items" else "personas"):
                 if name in RESERVED_FIELDS:
-                    raise CausalStudyError(f"{name!r} cannot be a column of {owner}: it has a meaning of its own.")
+                    raise CausalStudyError(
+                        f"{name!r} cannot be a column of {owner}: it has another meaning.", "Rename it."
+                    )
                 if name in owners:
                     raise CausalStudyError(f"{name!r} is a column of {owners[name]} and of {owner}.", "Rename one.")
             owners[name] = owner
@@ -154,18 +177,24 @@ def _check_names(study: CausalStudy) -> None:
                 )
             if covariate.name in owners or covariate.name in RESERVED_FIELDS:
                 where = owners.get(covariate.name, "every study")
-                raise CausalStudyError(f"the covariate {covariate.name!r} has the name of a column of {where}.")
+                raise CausalStudyError(
+                    f"the covariate {covariate.name!r} has the name of a column of {where}.", "Rename one of them."
+                )
         owners[covariate.name] = "the covariates"
 
 
-def _check_covariate(covariate: Covariate, study: CausalStudy) -> None:
+def check_covariate(covariate: Covariate) -> None:
+    """Raise CausalStudyError where a covariate contradicts itself."""
     if not covariate.statement and not covariate.question:
         raise CausalStudyError(
             f"the covariate {covariate.name!r} is neither stated nor asked for.", "Give it a statement or a question."
         )
     if covariate.statement and covariate.name not in _template(covariate.statement, "statement").fields:
         with at_entry("statement"):
-            raise CausalStudyError(f"the statement of {covariate.name!r} does not say {{{covariate.name}}}.")
+            raise CausalStudyError(
+                f"the statement of {covariate.name!r} does not say {{{covariate.name}}}.",
+                f'Write, for example: statement: "The {covariate.words} is {{{covariate.name}}}."',
+            )
     if covariate.statement and not covariate.values:
         raise CausalStudyError(f"the covariate {covariate.name!r} is stated and has no values.", "Write `values:`.")
     low, high = covariate.bounds
@@ -173,16 +202,16 @@ def _check_covariate(covariate: Covariate, study: CausalStudy) -> None:
         with at_entry("values", place):
             if isinstance(value, float) and not (low <= value <= high and abs(value) <= LARGEST):
                 raise CausalStudyError(
-                    f"the value {value:g} of {covariate.name!r} is outside its bounds, {low:g} to {high:g}."
+                    f"the value {value:g} of {covariate.name!r} is outside its bounds, {low:g} to {high:g}.",
+                    "Change the value, or write `bounds: [low, high]`.",
                 )
     if not low < high:
         with at_entry("bounds"):
-            raise CausalStudyError(f"the bounds of {covariate.name!r} run from {low:g} to {high:g}.")
-    if covariate.comparable and not (study.treatment.numeric and covariate.numeric):
-        with at_entry("comparable"):
-            raise CausalStudyError(f"{covariate.name!r} cannot be compared with the treatment: both must be numbers.")
+            raise CausalStudyError(
+                f"the bounds of {covariate.name!r} run from {low:g} to {high:g}.", "Write the smaller number first."
+            )
     if len(set(covariate.values)) != len(covariate.values):
-        raise CausalStudyError(f"a value of {covariate.name!r} is there twice.")
+        raise CausalStudyError(f"a value of {covariate.name!r} is there twice.", "Leave one of them out.")
 
 
 def _texts(study: CausalStudy) -> Iterator[tuple[tuple[Entry, str], list[str]]]:

@@ -5,12 +5,11 @@ from typing import Any, cast
 
 import click
 
-from populace.base.errors import PopulaceError
-from populace.causal import DESIGNS, CausalDesign, CausalStudy, ask_causal_study, lint_study
+from populace.causal import DESIGNS, CausalDesign, CausalStudy
 from populace.causal.diagnostics import drift_table
-from populace.cli.options import call_options, command, current_workspace, option, settings_options
+from populace.cli.causal_run import report_notes, run_study, study_notes
+from populace.cli.options import call_options, command, option, settings_options
 from populace.cli.output import err, out, report_json, table
-from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.experiments.reports.causal_report import write_causal_report
 from populace.journal import RunSettings
 
@@ -28,29 +27,13 @@ def causal_command(
 ) -> None:
     declared = CausalStudy.read(Path(study))
     wanted = cast("tuple[CausalDesign, ...]", designs or DESIGNS)
-    notes = [str(finding) for finding in lint_study(declared, wanted)]
+    notes = study_notes(declared, wanted)
     if only_check:
-        report_json({"title": declared.title, "digest": declared.digest, "findings": notes})
-        for note in notes or ["The prompts of these designs leave nothing open that the lint knows of."]:
-            out.print_line(note)
+        report_notes(declared, notes)
         return
     for note in notes:
         err.print_line(note)
-    fetch_missing_models(options["model"] if options["decider"] == "model" else "")
-    try:
-        results = ask_causal_study(
-            declared,
-            designs=wanted,
-            diagnostics=diagnostics,
-            workspace=current_workspace(),
-            observer=RunDisplay(),
-            progress=lambda name: err.print_line(f"\n{declared.title}: {name}"),
-            **options,
-        )
-    except PopulaceError as error:
-        again = "Replies that were paid for are kept: run the same command again to go on."
-        error.hint = f"{error.hint} {again}" if error.hint else again
-        raise
+    results = run_study(declared, wanted, options, diagnostics=diagnostics)
     files = write_causal_report(results, to, notes)
     report_json(results.figures() | {"notes": notes, "files": [str(file) for file in files]})
     out.print_line()

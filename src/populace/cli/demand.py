@@ -5,21 +5,19 @@ from typing import Any, cast
 
 import click
 
-from populace.base.errors import ParameterError, PopulaceError
+from populace.base.errors import ParameterError
 from populace.causal import (
     DESIGNS,
     CausalDesign,
     CausalResults,
     CausalStudy,
-    ask_causal_study,
-    lint_study,
     recorded_causal_results,
 )
 from populace.causal.execution import has_all_steps
 from populace.causal.study_file import read_study_file
-from populace.cli.options import COUNT, call_options, command, current_workspace, option, settings_options
-from populace.cli.output import as_json, err, out, report_json, table, warn
-from populace.cli.progress import RunDisplay, fetch_missing_models
+from populace.cli.causal_run import report_notes, run_study, study_notes
+from populace.cli.options import COUNT, call_options, command, option, settings_options
+from populace.cli.output import as_json, out, report_json, table, warn
 from populace.engine.workspace import Workspace
 from populace.evaluation.curve_distances import distance_table
 from populace.evaluation.demand_report import DemandReport
@@ -29,8 +27,6 @@ from populace.journal import RunSettings
 from populace.runs.reader import RunReader
 from populace.scenarios.demand.products import PRICE_POINTS, choose_products, read_products
 from populace.scenarios.demand.study import APPLE_STUDY, PROFILE, default_shoppers, demand_study
-
-_AGAIN = "Replies that were paid for are kept: run the same command again to go on."
 
 
 @command("demand")
@@ -69,41 +65,22 @@ def demand_command(
     wanted = cast("tuple[CausalDesign, ...]", designs or DESIGNS)
     if runs:
         results, unfinished = _recorded(runs)
-        notes = [*unfinished, *_notes(results.study, tuple(results.responses))]
+        notes = [*unfinished, *study_notes(results.study, tuple(results.responses))]
         _report(DemandReport.of(results, curve, notes=notes), to)
         return
     declared = _study(study, products, names, points, people or (human if study == "apple" else None), shoppers)
     if not declared.treatment.numeric:
         raise ParameterError("the levels of the study are words, not numbers.", "Ask it with `populace causal`.")
-    notes = _notes(declared, wanted)
+    notes = study_notes(declared, wanted)
     if only_check:
-        report_json({"title": declared.title, "digest": declared.digest, "findings": notes})
-        for note in notes or ["The prompts of these designs leave nothing open that the lint knows of."]:
-            out.print_line(note)
+        report_notes(declared, notes)
         return
     if curve is not None:
         curve.require_levels(declared)
     if not as_json():
         warn(*notes)
-    fetch_missing_models(options["model"] if options["decider"] == "model" else "")
-    try:
-        results = ask_causal_study(
-            declared,
-            designs=wanted,
-            diagnostics=diagnostics,
-            workspace=current_workspace(),
-            observer=RunDisplay(),
-            progress=lambda name: err.print_line(f"\n{declared.title}: {name}"),
-            **options,
-        )
-    except PopulaceError as error:
-        error.hint = f"{error.hint} {_AGAIN}" if error.hint else _AGAIN
-        raise
+    results = run_study(declared, wanted, options, diagnostics=diagnostics)
     _report(DemandReport.of(results, curve, notes=notes), to)
-
-
-def _notes(study: CausalStudy, designs: tuple[CausalDesign, ...]) -> list[str]:
-    return [str(finding) for finding in lint_study(study, designs)]
 
 
 def _report(report: DemandReport, to: str) -> None:

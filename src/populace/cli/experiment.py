@@ -1,32 +1,26 @@
 """experiment: arms, seeds, effects."""
 
-import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 import polars as pl
-from rich.progress import Progress
 
 from populace.base.errors import InterruptedRunError, PopulaceError, UsageError
-from populace.base.formatting import duration, percent, plural
+from populace.base.formatting import percent, plural
 from populace.broker import currency, money_text, price_of
+from populace.cli.experiment_display import ExperimentDisplay
+from populace.cli.experiment_results import how_to_open, result_caveats, results_document, show_results
 from populace.cli.options import COUNT, command, command_line, current_workspace, option
-from populace.cli.output import Part, as_json, bold, dim, err, facts, out, report_json, report_rows, table, warn
-from populace.cli.progress import SECONDS_BETWEEN_LINES, fetch_missing_models, new_bar
+from populace.cli.output import as_json, bold, dim, facts, out, report_json, report_rows, table
+from populace.cli.progress import fetch_missing_models
 from populace.engine.workspace import Workspace
-from populace.experiments import Experiment, ExperimentObserver, ExperimentPlan, Results, export_results
+from populace.experiments import Experiment, Results, export_results
 from populace.experiments.arms import Arm
 from populace.experiments.execution import default_keep, default_workers
 from populace.experiments.folder import ExperimentFolder, experiment_names
 from populace.experiments.plan import Keep
-from populace.experiments.validation import ValidityCard, validity
-from populace.experiments.validation.basis import validity_basis
-from populace.experiments.validation.card import MARKS
 from populace.models import MODEL_SUMMARY, model_traits
-from populace.runs.caveats import basis_caveats
-from populace.statistics import p_text
 from populace.tools.estimate import estimate
 
 _FEW_ARMS = 12
@@ -128,15 +122,7 @@ def _list_runs(results: Results) -> None:
     runs = runs.with_columns(run=pl.when(pl.col("run") != "").then(pl.concat_str(pl.lit(f"{results.name}/"), "run")))
     report_json(runs)
     table(runs, results.name, limit=200)
-    out.print_line("  ", *_how_to_open(results))
-
-
-def _how_to_open(results: Results) -> tuple[Part, Part]:
-    """The command that opens the first run of an experiment, or how to keep runs."""
-    first = next((row["run"] for row in results.rows if row.get("run")), None)
-    if first is None:
-        return dim("runs:"), "  no folders were kept; with --keep run each run can be opened by `populace show`"
-    return dim("open a run:"), f"  {command_line('show', f'{results.name}/{first}')}"
+    out.print_line("  ", *how_to_open(results))
 
 
 def _exit_code(results: Results) -> int:
@@ -144,167 +130,6 @@ def _exit_code(results: Results) -> int:
     if results.state != "complete":
         return 5
     return 1 if results.runs.height and results.failures.height == results.runs.height else 0
-
-
-class ExperimentDisplay(ExperimentObserver):
-    """Shows the progress of an experiment: a bar on a terminal, elsewhere a line now and then."""
-
-    def __init__(self) -> None:
-        self._bar: Progress | None = None
-        self._done = self._failed = self._before = self._total = 0
-        self._began = self._last_line = 0.0
-
-    def on_start(self, experiment: ExperimentPlan, folder: Path, total: int, done: int) -> None:
-        """Begin to show."""
-        self._began = self._last_line = time.monotonic()
-        self._done = self._before = done
-        self._total = total
-        if done:
-            err.print_line(f"{done:,} of {plural(total, 'run')} done before")
-        if err.is_terminal and done < total:
-            self._bar = new_bar("runs", total=total, completed=done)
-            self._bar.start()
-
-    def on_cluster(self, nodes: int, workers: int, dashboard: str) -> None:
-        """Say where the runs go."""
-        where = f"dashboard {dashboard}" if dashboard else "no dashboard: it comes with pip install 'ray[default]'"
-        err.print_line(f"on Ray: {plural(nodes, 'node')}, {plural(workers, 'worker')} · {where}")
-
-    def on_progress(self, rows: Sequence[dict[str, Any]], total: int) -> None:
-        """Show runs that ended."""
-        self._done += len(rows)
-        self._total = total
-        self._failed += sum(row["status"] == "failed" for row in rows)
-        now = time.monotonic()
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self._done, total=total, state=self._state(now))
-        elif now - self._last_line > SECONDS_BETWEEN_LINES:
-            self._last_line = now
-            err.print_line(f"{self._done:,} of {plural(total, 'run')}  {self._state(now)}")
-
-    def on_end(self) -> None:
-        """Stop showing."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-
-    def _state(self, now: float) -> str:
-        new = self._done - self._before
-        pace = new / max(now - self._began, 1e-6)
-        parts = [f"{self._done:,} of {self._total:,}", f"{pace:,.1f}/s", f"{self._failed} failed"]
-        if new:
-            parts.append(f"{duration((self._total - self._done) / pace)} left")
-        return " · ".join(parts)
-
-
-def results_document(results: Results) -> dict[str, Any]:
-    """An experiment as the data of a JSON document."""
-    names = ("state", "reason", "failure_rate", "failures", "arms", "digest")
-    return {name: getattr(results, name) for name in names} | {
-        "experiment": results.name,
-        "folder": str(results.folder.path),
-        "question": results.experiment.question,
-        "runs": results.runs.height,
-        "outcomes": {each.name: _or_none(results.outcome, each.name) for each in results.experiment.outcomes},
-        "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
-        "analyses": results.analyses(),
-        "validity": validity(results).table(),
-        "plans": [plan.model_dump(mode="json") for plan in results.folder.manifest.plans],
-    }
-
-
-def result_caveats(results: Results) -> list[str]:
-    """What a reader of the results must know."""
-    texts = []
-    if results.failures.height:
-        first = results.failures.row(0, named=True)
-        texts.append(
-            f"{results.failures.height} of {plural(results.runs.height, 'run')} failed "
-            f"({percent(results.failure_rate)}); "
-            f"the first, {first['arm']} with seed {first['seed']}: {first['failure']}"
-        )
-    basis = validity_basis(results)
-    texts += [each.text for each in basis_caveats(basis) if each.severity == "defect" or each.id == "unfinished"]
-    return texts
-
-
-def show_results(results: Results, command: str) -> None:
-    """Print effects, failures and what to do next."""
-    out.print_line("\n", bold(results.name), f"  {results.state}: {results.reason}")
-    if results.experiment.question:
-        out.print_line(f"  {results.experiment.question}")
-    for outcome in results.experiment.outcomes:
-        out.print_line()
-        _show_outcome(results, outcome.name)
-    for analysis, found in zip(results.experiment.analyses, results.analyses().values(), strict=True):
-        out.print_line()
-        empty = [name for name in ("note", "p") if not found[name].count()]
-        table(found.drop(empty), f"{analysis.name}, 95 % intervals")
-    plan = results.analysis_plan
-    if plan is not None:
-        out.print_line("\n  ", dim("analysis plan"), f"  {plan.hash}, frozen {plan.when}")
-    card = validity(results)
-    for text in result_caveats(results):
-        if text not in card.warnings:
-            warn(text)
-    rate = percent(results.failure_rate)
-    out.print_line(
-        "\n  ", dim("failed"), f"  {results.failures.height} of {plural(results.runs.height, 'run')} ({rate})"
-    )
-    out.print_line("  ", dim("folder"), f"  {results.folder.path}   ", dim("table"), f" {results.digest[:12]}")
-    if results.state != "complete" or results.failures.height:
-        out.print_line("  ", dim("continue:"), f"  {command}{(' --retry' if results.failures.height else '')}")
-    print_validity(card)
-    out.print_line("  ", *_how_to_open(results))
-    out.print_line("  ", dim("report:"), f"  {command_line('report', results.name)}")
-    out.print_line("  ", dim("in Python:"), f"  populace.experiments.Results.open({str(results.folder.path)!r}).runs")
-
-
-def _show_outcome(results: Results, name: str) -> None:
-    try:
-        if results.runs[name].dtype == pl.String:
-            table(results.probabilities(name).drop("seeds"), f"{name}: how often each outcome came about")
-            return
-        means = results.outcome(name)
-        lost = bool(means["missing"].sum())
-        shown = means.drop("seeds", "method", "warning", *([] if lost else _BOUNDS))
-        table(shown, f"{name}, 95 % intervals{' of shares' if results.is_share(name) else ''}")
-        warnings = means["warning"].to_list()
-        if lost:
-            out.print_line("  ", dim(_missing_text(results, name)))
-        if not results.experiment.design.sampled:
-            effects = results.effects(name)
-            out.print_line()
-            together = [] if effects.height > 1 else ["low_all", "high_all"]
-            hidden = ["seeds", "mean", "baseline_mean", "standardised", "standardised_as", "method", "warning", "looks"]
-            if results.analysis_plan is None:
-                hidden.append("planned")
-            columns = effects.drop(*hidden, *together, *([] if lost else _BOUNDS))
-            texts = {column: [p_text(p) for p in effects[column]] for column in ("p", "p_adjusted")}
-            table(
-                columns.with_columns(**{name: pl.Series(text) for name, text in texts.items()}),
-                f"Effects on {name}, 95 % intervals",
-            )
-            warnings += effects["warning"].to_list()
-        for note in dict.fromkeys(note for text in warnings if text for note in text.split("; ")):
-            out.print_line("  ", dim(f"note: {note}"))
-    except PopulaceError as error:
-        warn(f"{name}: {error.what}")
-
-
-_BOUNDS = ("missing", "bound_low", "bound_high")
-
-
-def _missing_text(results: Results, name: str) -> str:
-    runs = results.runs.filter(pl.col(name).is_null())
-    failed = runs.filter(pl.col("status") == "failed").height
-    parts = [f"{plural(failed, 'failed run')}"] if failed else []
-    if runs.height > failed:
-        parts.append(f"{plural(runs.height - failed, 'complete run')} without a value")
-    text = f"not counted: {' and '.join(parts)}; bounds say what they could have changed"
-    if runs.height > failed and not results.experiment.outcome(name).time:
-        text += f". If {name} is the time of an event that had not come, declare it as time({name})"
-    return text
 
 
 def _design(
@@ -388,20 +213,3 @@ def _row(results: Results) -> dict[str, Any]:
         "failed": percent(results.failure_rate),
         "question": results.experiment.question,
     }
-
-
-def print_validity(card: ValidityCard) -> None:
-    """A card in a few lines: its verdict, what failed, and its warnings."""
-    out.print_line("  ", dim("validity"), f"  {card.verdict}")
-    for check in card.failed:
-        out.print_line(f"    {MARKS[check.verdict]} {check.name}: {check.shown} ({check.threshold})")
-    warn(*card.warnings)
-
-
-def _or_none(table_of: Any, name: str) -> pl.DataFrame | None:
-    """A table of an outcome, or None where the runs do not allow one."""
-    try:
-        result: pl.DataFrame = table_of(name)
-    except PopulaceError:
-        return None
-    return result

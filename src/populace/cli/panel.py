@@ -10,10 +10,7 @@ from populace.base.documents import DocumentError, parse_json_object, read_text
 from populace.base.errors import HumanDataError, UsageError
 from populace.cli.options import COUNT, call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
-from populace.cli.progress import fetch_missing_models
-from populace.cli.running import resumable_run
-from populace.cli.scenarios import report_estimate
-from populace.engine.run import simulate
+from populace.cli.survey_run import run_survey
 from populace.evaluation import Arm, GroupFlip, HumanAnswers, PanelItems, PanelStudy, Predictions, read_panel
 from populace.evaluation.arms import ARMS
 from populace.evaluation.human_answers import read_answer_table
@@ -23,6 +20,7 @@ from populace.evaluation.resampling import Clusters
 from populace.journal import RunSettings
 from populace.models.adapters import read_card
 from populace.runs.fidelity_figures import keep_figures
+from populace.statistics.values import library
 from populace.surveys.panel_agents import panel_answers, panel_survey
 
 FILE = click.Path(exists=True, dir_okay=False)
@@ -90,6 +88,8 @@ def panel_command(
     )  # fmt: skip
     manifests = [_manifest(path) for path in trained]
     refuse_answers(study.leaks(manifests))
+    if not (only_ask or only_estimate or (floors and Path(floors).is_file())):
+        library("sklearn.linear_model")  # Without it there are no floors; better said before a model is asked.
     folder = Path(to)
     if answers:
         given = read_answer_table(Path(answers))
@@ -98,12 +98,9 @@ def panel_command(
         scenario = panel_survey(
             held, arms, listed.targets, everything=study.flip_arms, most_people=flip_people, workspace=workspace
         )
-        if only_estimate:
-            report_estimate(scenario, options["model"])
+        run = run_survey(scenario, options, only_estimate=only_estimate)
+        if run is None:
             return
-        fetch_missing_models(options["model"] if options["decider"] == "model" else "")
-        with resumable_run() as display:
-            run = simulate(scenario, workspace=workspace, observer=display, **options)
         given = panel_answers(run)
         folder.mkdir(parents=True, exist_ok=True)
         given.write_parquet(folder / ANSWERS, compression="zstd")

@@ -8,7 +8,8 @@ import click
 from populace.base.documents import DocumentError, parse_yaml
 from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.base.formatting import plural
-from populace.cli.experiment import ExperimentDisplay, print_validity
+from populace.cli.experiment_display import ExperimentDisplay
+from populace.cli.experiment_results import print_validity
 from populace.cli.options import COUNT, command, current_workspace, option, recorded_model, run_argument
 from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn, yellow
 from populace.cli.progress import fetch_missing_models

@@ -8,11 +8,8 @@ import polars as pl
 from populace.base.errors import UnknownNameError
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
-from populace.cli.progress import fetch_missing_models
-from populace.cli.running import resumable_run
-from populace.cli.scenarios import report_estimate
 from populace.cli.summary import show_run
-from populace.engine.run import simulate
+from populace.cli.survey_run import run_survey
 from populace.journal import RunSettings
 from populace.surveys import Survey, SurveyResults, write_results
 from populace.surveys.files import check_results_file
@@ -57,12 +54,9 @@ def survey_command(
     for target in targets:
         check_results_file(target)
     _check_groups(scenario, by)
-    if only_estimate:
-        report_estimate(scenario, options["model"])
+    run = run_survey(scenario, options, only_estimate=only_estimate)
+    if run is None:
         return
-    fetch_missing_models(options["model"] if options["decider"] == "model" else "")
-    with resumable_run() as display:
-        run = simulate(scenario, workspace=workspace, observer=display, **options)
     results = SurveyResults(run)
     crosstabs = {column: [results.crosstab(item.id, column) for item in _closed(results)] for column in by}
     files = [write_results(results, target) for target in targets]

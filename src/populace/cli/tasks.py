@@ -9,10 +9,7 @@ from populace.base.errors import UsageError
 from populace.base.foreign_columns import csv_table
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
-from populace.cli.progress import fetch_missing_models
-from populace.cli.running import resumable_run
-from populace.cli.scenarios import report_estimate
-from populace.engine.run import simulate
+from populace.cli.survey_run import run_survey
 from populace.evaluation import ExperimentEffect, HumanDecisions, effect_agreement, experiment_effect
 from populace.evaluation.effects import effects_table
 from populace.evaluation.human_answers import read_answer_table
@@ -58,12 +55,9 @@ def tasks_command(
     else:
         workspace = current_workspace()
         scenario = task_survey(decisions, workspace=workspace)
-        if only_estimate:
-            report_estimate(scenario, options["model"])
+        run = run_survey(scenario, options, only_estimate=only_estimate)
+        if run is None:
             return
-        fetch_missing_models(options["model"] if options["decider"] == "model" else "")
-        with resumable_run() as display:
-            run = simulate(scenario, workspace=workspace, observer=display, **options)
         given = task_answers(run)
         files.append(target / ANSWERS)
         given.write_parquet(files[0], compression="zstd")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from populace.experiments.reports.blocks import Block, Facts, Figure, Heading, P
 from populace.experiments.reports.causal_report import causal_report
 from populace.experiments.reports.document import ReportDocument
 from populace.experiments.reports.figures import IntervalRow, intervals, paths
-from populace.journal.segments import writing
 from populace.runs.charts import available
 from populace.scenarios.demand.products import elasticity_of, elasticity_source
 from populace.statistics.intervals import wilson
@@ -133,12 +131,7 @@ class DemandReport:
 
     def write(self, to: str | Path) -> list[Path]:
         """Write page, Markdown, images and a file of figures into a folder; returns the files, the page first."""
-        document = self.document()
-        files = document.write(to)
-        path = Path(to) / f"{document.stem}.json"
-        with writing(path):
-            path.write_text(json.dumps(self.figures(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        return [*files, path]
+        return self.document().write(to, self.figures())
 
     def _human_findings(self) -> list[str]:
         texts = [f"{name}: not compared with people ({why})." for name, why in self.not_compared.items()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,6 @@ from populace.evaluation.resampling import Clusters
 from populace.evaluation.scores import Fidelity, fidelity
 from populace.evaluation.sensitivity import GroupSensitivity
 from populace.experiments.reports.document import ReportDocument
-from populace.journal.segments import writing
 from populace.statistics import Estimate
 
 FIGURES = ("accuracy", "log_loss", "brier", "majority", "retest", "normalised", "gap_closed")
@@ -169,12 +167,7 @@ class FidelityReport:
 
     def write(self, to: str | Path) -> list[Path]:
         """Write page, Markdown, images and the file of figures into a folder; returns the files, the page first."""
-        document = self.document()
-        files = document.write(to)
-        path = Path(to) / f"{document.stem}.json"
-        with writing(path):
-            path.write_text(json.dumps(self.figures(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        return [*files, path]
+        return self.document().write(to, self.figures())
 
 
 def estimate_text(estimate: Estimate | None) -> str:

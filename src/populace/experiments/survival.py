@@ -8,8 +8,11 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.experiments.tables import sample_description
-from populace.statistics import adjust, mean
+from populace.statistics import adjust, cautions, mean
 from populace.statistics.values import library
+
+_MANY = 60
+_FEW_TIMES = "times of events are skewed, and {} runs may not show it: the interval may be a little too short"
 
 
 def restricted_times(runs: pl.DataFrame, outcome: str) -> pl.DataFrame:
@@ -33,7 +36,7 @@ def _horizon(runs: pl.DataFrame, outcome: str) -> float:
 def survival_table(
     runs: pl.DataFrame, outcome: str, arms: Sequence[str], baseline: str, correction: str, level: float
 ) -> pl.DataFrame:
-    """Events, median, restricted mean and log-rank test of every arm."""
+    """Events, median, restricted mean and log-rank test of every arm, and where they may be worse than they say."""
     duration = library("statsmodels.duration.survfunc")
     horizon, restricted = _horizon(runs, outcome), restricted_times(runs, outcome)
     times = {arm: _times(runs.filter(pl.col("arm") == arm), outcome) for arm in arms}
@@ -43,16 +46,18 @@ def survival_table(
         mine = runs.filter(pl.col("arm") == arm)
         row: dict[str, Any] = {"arm": arm, "n": len(time), "events": int(event.sum())}
         row |= {"censored": len(time) - int(event.sum()), "failed_runs": int((mine["status"] == "failed").sum())}
-        row |= dict.fromkeys(("median", "median_low", "median_high", "restricted_mean", "low", "high", "p"))
+        row |= dict.fromkeys(("median", "median_low", "median_high", "restricted_mean", "low", "high", "p", "warning"))
         if event.any():
             curve = duration.SurvfuncRight(time, event)
             row["median"] = _finite(curve.quantile(0.5))
-            ends = curve.quantile_ci(0.5, alpha=1 - level)
+            with np.errstate(divide="ignore", invalid="ignore"):  # Where all runs had the event, nothing is left.
+                ends = curve.quantile_ci(0.5, alpha=1 - level)
             row |= {"median_low": _finite(ends[0]), "median_high": _finite(ends[1])}
         values = restricted.filter(pl.col("arm") == arm)[outcome].drop_nulls()
         if values.len() > 1:
             estimate = mean(values, level)
             row |= {"restricted_mean": estimate.value, "low": _finite(estimate.low), "high": _finite(estimate.high)}
+            row["warning"] = estimate.warning or (_FEW_TIMES.format(len(values)) if len(values) < _MANY else "")
         row["without_event"] = float((~event | (time > horizon)).mean()) if len(time) else None
         row["horizon"] = horizon
         other, other_event = times[baseline]
@@ -60,9 +65,14 @@ def survival_table(
             group = np.repeat([0, 1], [len(other), len(time)])
             together = np.concatenate([other, time]), np.concatenate([other_event, event])
             row["p"] = float(duration.survdiff(*together, group)[1])
+            fewest = min(len(time), len(other))
+            if fewest < _MANY:
+                few = f"from {fewest} runs of an arm the log-rank test may find a little too much"
+                row["warning"] = cautions.join_sentences(row["warning"] or "", few)
         rows.append(row | sample_description(mine))
     floats = "median median_low median_high restricted_mean low high p without_event".split()
-    table = pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64))
+    types = dict.fromkeys(floats, pl.Float64) | {"warning": pl.String}
+    table = pl.DataFrame(rows, schema_overrides=types).with_columns(pl.col("warning").fill_null(""))
     adjusted = pl.Series("p_adjusted", adjust(table["p"], correction), dtype=pl.Float64).fill_nan(None)
     return table.insert_column(table.columns.index("p") + 1, adjusted)
 

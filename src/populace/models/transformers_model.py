@@ -10,6 +10,7 @@ threads would hand the interpreter to each other at every one of the thousand op
 import asyncio
 import importlib
 import json
+import operator
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ _TRIAL = Request((("user", "You are 30 years old. How are you today?\n1. Well\n2
 _NO_MEMORY = "the memory of the GPU does not suffice for this prompt"
 _NO_NUMBERS = "the device returned something that is no number for this prompt, twice"
 _COMPUTED_AGAIN = "The device returned something that is no number for some prompts; these were computed again."
+_MAX_TOKENS, _TOP = operator.itemgetter(2), operator.itemgetter(3)
 _T = TypeVar("_T")
 
 
@@ -169,27 +171,29 @@ class TransformersModel(Model):
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer in batches of prompts of about the same length: distributions first, then written replies."""
         written: list[_Prompt] = []
-        scored = sum(request.top > 0 for request in requests)
-        if self._device == "cuda" and self.fuse_from is not None and scored >= self.fuse_from:
+        if self._device == "cuda" and self.fuse_from is not None and len(requests) >= self.fuse_from:
             self._loaded().network.fuse()
         under_way = None
         for first in range(0, len(requests), _PROMPTS_READ_AT_ONCE):
-            rows = await self._started(self._token_rows, requests[first : first + _PROMPTS_READ_AT_ONCE])
-            fits, rejected = self._fitting(rows, requests, first)
+            if self.halted:
+                break
+            asked = requests[first : first + _PROMPTS_READ_AT_ONCE]
+            rows = await self._started(self._token_rows, asked)
+            tops = np.fromiter(map(_TOP, asked), np.int64, len(asked))
+            fits, rejected = self._fitting(rows, tops, asked, first)
             if rejected:
                 yield rejected
-            is_scored = np.fromiter((requests[first + row].top > 0 for row in fits), np.bool_, len(fits))
-            written += [_Prompt(first + row, rows.row(row)) for row in fits[~is_scored].tolist()]
-            for batch in scored_batches(rows, fits[is_scored], first, self._tokens_at_once()):
+            written += [_Prompt(first + row, rows.row(row)) for row in fits[tops[fits] == 0].tolist()]
+            for batch in scored_batches(rows, fits[tops[fits] > 0], tops, first, self._tokens_at_once()):
                 if self.halted:
                     break
                 # The next batch is computed while the caller works with the results of this one.
-                following = self._started(self._begin, batch, requests)
+                following = self._started(self._begin, batch)
                 if under_way is not None:
-                    yield await self._collected(await under_way, requests)
+                    yield await self._collected(await under_way)
                 under_way = following
         if under_way is not None:
-            yield await self._collected(await under_way, requests)
+            yield await self._collected(await under_way)
         async for results in self._written(written, requests):
             yield results
 
@@ -246,35 +250,32 @@ class TransformersModel(Model):
         return self._loaded().tokenizer.rows(requests)
 
     def _fitting(
-        self, rows: TokenRows, requests: Sequence[Request], first: int
+        self, rows: TokenRows, tops: Indices, requests: Sequence[Request], first: int
     ) -> tuple[Indices, list[tuple[int, ReplyOrFailure]]]:
         """The rows that the model can read, and failures for the others."""
         context = self._loaded().network.shape.context
-        written = [0 if request.top else request.max_tokens for request in requests[first : first + len(rows)]]
-        needed = rows.lengths + np.array(written, np.int64)
-        failures: list[tuple[int, ReplyOrFailure]] = [
-            (
-                first + row,
-                Failure("rejected", f"the prompt and its reply need {needed[row]} tokens; the model reads {context}"),
-            )
-            for row in np.flatnonzero(needed > context).tolist()
-        ]
+        written = np.fromiter(map(_MAX_TOKENS, requests), np.int64, len(requests))
+        needed = rows.lengths + np.where(tops > 0, 0, written)
+        failures: list[tuple[int, ReplyOrFailure]] = []
+        for row in np.flatnonzero(needed > context).tolist():
+            detail = f"the prompt and its reply need {needed[row]} tokens; the model reads {context}"
+            failures.append((first + row, Failure("rejected", detail)))
         return np.flatnonzero(needed <= context), failures
 
-    def _begin(self, batch: Batch, requests: Sequence[Request]) -> _Begun:
+    def _begin(self, batch: Batch) -> _Begun:
         """Begin to compute a batch; where the memory of the GPU does not suffice, in halves, and those after it too."""
         import torch
 
-        most = max(requests[number].top for number in batch.numbers)
+        scorer, most = self._loaded().scorer, int(batch.tops[batch.which].max())
         try:
             with torch.inference_mode():
-                return [(batch, self._loaded().scorer.begin(batch.rows, batch.which, batch.shared, most))]
+                return [(batch, scorer.begin(batch.rows, batch.which, batch.shared, most))]
         except torch.OutOfMemoryError:
             pass  # Handled below, where the traceback no longer holds the tensors of the batch.
         self._free_memory()
         if len(batch.which) == 1:
             return [(batch, None)]
-        return [each for half in batch.halves() for each in self._begin(half, requests)]
+        return [each for half in batch.halves() for each in self._begin(half)]
 
     def _free_memory(self) -> None:
         import torch
@@ -290,9 +291,7 @@ class TransformersModel(Model):
     def _note(self, note: str) -> None:
         self.notes = (*self.notes, note) if note not in self.notes else self.notes
 
-    async def _collected(
-        self, parts: _Begun, requests: Sequence[Request], *, again: bool = True
-    ) -> list[tuple[int, ReplyOrFailure]]:
+    async def _collected(self, parts: _Begun, *, again: bool = True) -> list[tuple[int, ReplyOrFailure]]:
         """The replies of batches, as soon as they are computed; `again` computes one more time what is no number."""
         results: list[tuple[int, ReplyOrFailure]] = []
         for batch, distributions in parts:
@@ -304,21 +303,19 @@ class TransformersModel(Model):
             if again and not distributions.are_finite.all():
                 self._note(_COMPUTED_AGAIN)
                 self._loaded().scorer.forget()
-                begun = await self._started(self._begin, batch, requests)
-                results += await self._collected(begun, requests, again=False)
+                begun = await self._started(self._begin, batch)
+                results += await self._collected(begun, again=False)
             else:
-                results += self._replies(batch, distributions, requests)
+                results += self._replies(batch, distributions)
         return results
 
-    def _replies(
-        self, batch: Batch, distributions: Distributions, requests: Sequence[Request]
-    ) -> list[tuple[int, ReplyOrFailure]]:
+    def _replies(self, batch: Batch, distributions: Distributions) -> list[tuple[int, ReplyOrFailure]]:
         parts = self._loaded()
         rows, which = batch.rows, batch.which
         indices = batch.numbers
         pairs, ends = distributions.pairs(
             parts.tokenizer.texts,
-            np.fromiter((requests[index].top for index in indices), np.int64, len(indices)),
+            batch.tops[which],
             lambda tokens: parts.first_words.can_begin(rows, which, tokens),
         )
         results: list[tuple[int, ReplyOrFailure]] = []

@@ -9,6 +9,7 @@ from populace.statistics.effects import Effect, adjust, difference, p_text
 from populace.statistics.effects_over import effect_over
 from populace.statistics.ensembles import Fluctuation, PathDependence, fluctuation, path_dependence
 from populace.statistics.equivalence import Equivalence, equivalence
+from populace.statistics.factorial_tests import factorial_tests
 from populace.statistics.intervals import Estimate, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
@@ -46,6 +47,7 @@ __all__ = [
     "dunn",
     "effect_over",
     "equivalence",
+    "factorial_tests",
     "fit_mixed_model",
     "fit_regression",
     "fluctuation",

@@ -5,6 +5,7 @@ covered less than 93 %, one of these conditions holds and its sentence stands be
 """
 
 import math
+from collections.abc import Iterable
 from statistics import NormalDist
 
 import numpy as np
@@ -14,6 +15,8 @@ from populace.statistics.values import Numbers
 ENOUGH = 20
 """Values from which on a sample shows whether it is too skewed for t."""
 ENOUGH_FOR_BOOTSTRAP = 50
+ENOUGH_FOR_GROUPS = 30
+"""The same for clusters, and for coefficients on the scale of a link (log-odds, logs), which are skewed themselves."""
 SKEWED = 0.145
 """The skewness of an estimate beyond which the interval of t is too short on one side."""
 SUSPECT = 0.06
@@ -22,6 +25,8 @@ ENOUGH_FOR_RARE = 60
 """Values from which on an end that comes about in 5 % of runs is seen with near certainty."""
 NEAR_BOUND = 0.1
 _ENOUGH_FOR_SHAPE = 30
+_SMALL_SIDE = 0.1
+"""Units that have no more than this share of all weights are no side of a comparison."""
 UNSEEN = "may not have been seen"
 """Words of the caution that an end may be missing."""
 
@@ -51,9 +56,45 @@ def skewed(*samples: Numbers, paired: bool = False) -> str:
         variance += float((centred**2).sum()) / (n - 1) / n
         third += sign * float((centred**3).sum()) * n / ((n - 1) * (n - 2)) / n**2
     skewness = abs(third) / variance**1.5 if variance > 0 else 0.0
+    if skewed_estimate(skewness, parts):
+        return 'the values are so skewed that the interval is too short; compare method="bootstrap-t"'
+    return ""
+
+
+def skewed_estimate(skewness: float, parts: Iterable[Numbers]) -> str:
+    """A caution where an estimate is too skewed for the interval of t.
+
+    Args:
+        skewness: The skewness of the estimate.
+        parts: The samples that it is made of.
+    """
     if skewness <= SUSPECT or (skewness <= SKEWED and all(looks_normal(values) for values in parts)):
         return ""
-    return 'the values are so skewed that the interval is too short; compare method="bootstrap-t"'
+    return "the outcome is so skewed that the interval is too short; transform it, or run more"
+
+
+def skewed_sum(parts: Numbers, weights: Numbers, sides: Numbers, what: str = "values", enough: int = ENOUGH) -> str:
+    """A caution for an estimate that is a weighted sum, such as a coefficient of a regression.
+
+    Args:
+        parts: What each independent unit (a row, a cluster) adds to the error of the estimate.
+        weights: How much each unit counts, not below 0.
+        sides: Which units are compared with which, such as 1 for those of one arm and −1 for those of the other.
+        what: What the units are called.
+        enough: Units on each side from which on they show whether they are skewed.
+    """
+    groups = [sides == side for side in np.unique(sides)]
+    groups = [group for group in groups if weights[group].sum() > _SMALL_SIDE * weights.sum()]
+    counts = [float(weights[group].sum() ** 2 / (weights[group] ** 2).sum()) for group in groups]
+    fewest = min(counts)
+    if fewest < enough - 0.5:
+        whose = "" if len(groups) == 1 else " on one side of the comparison"
+        return f"about {fewest:.0f} {what}{whose} are too few to tell whether the outcome is skewed"
+    variance = float((parts**2).sum())
+    bias = (fewest / (fewest - 1)) ** 0.5 * fewest / (fewest - 2)
+    skewness = bias * abs(float((parts**3).sum())) / variance**1.5 if variance > 0 else 0.0
+    counted = [group & (weights > 0) for group in groups]
+    return skewed_estimate(skewness, (parts[group] / weights[group] for group in counted))
 
 
 def looks_normal(values: Numbers) -> bool:

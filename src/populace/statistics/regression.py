@@ -10,12 +10,22 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.statistics import cautions
+from populace.statistics.clustered_errors import ClusteredErrors, clustered_errors
 from populace.statistics.intervals import Estimate, estimates_table, t_quantile, t_tail
 from populace.statistics.mixed_model import Coefficient, fixed_design
-from populace.statistics.values import check_choice, check_count, check_level, complete_rows, constant, library, numeric
+from populace.statistics.values import (
+    Numbers,
+    check_choice,
+    check_count,
+    check_level,
+    complete_rows,
+    constant,
+    library,
+    numeric,
+)
 
 FAMILIES = ("gaussian", "binomial", "poisson")
-_FEW_CLUSTERS = 20
 
 
 @dataclass(frozen=True)
@@ -23,8 +33,9 @@ class Regression:
     """A fitted regression.
 
     Assumes that the link of the mean is a sum of the terms. With clusters, only rows of different clusters are
-    independent: standard errors are robust to what rows of a cluster share (CR1), and intervals use t with the number
-    of clusters minus one. Without clusters they are robust to unequal variances (HC3; HC1 for generalised models).
+    independent: standard errors are robust to what rows of a cluster share (CR2), and intervals use t with the degrees
+    of freedom of Satterthwaite, which are right for few clusters too. Without clusters they are robust to unequal
+    variances (HC3, and CR2 of single rows for generalised models).
 
     Attributes:
         coefficients: The terms, on the scale of the link: log-odds for `binomial`, logs for `poisson`.
@@ -32,7 +43,7 @@ class Regression:
         n: The number of rows.
         clusters: The number of clusters; None where rows are independent.
         dropped: Rows left out because something was missing.
-        warning: Why intervals may be too short; empty where nothing was found.
+        warning: Why intervals may be too short; empty where nothing was found. Each estimate has its own.
     """
 
     coefficients: tuple[Coefficient, ...]
@@ -109,19 +120,29 @@ def fit_regression(
     clusters = None if owner is None else int(owner.max()) + 1
     if clusters is not None and clusters < 2:
         raise UsageError(f"the cluster {cluster!r} has one level.", "Leave it out, or run more of them.")
-    fit, words = _fit(y, design, family, owner)
-    freedom = clusters - 1 if clusters is not None else len(y) - design.shape[1]
-    quantile = t_quantile(level, freedom)
+    fit, trouble = _fit(y, design, family)
+    errors = _errors(fit, y, design, family, owner, shown)
     method = f"{family}, {'clustered' if clusters is not None else 'robust'} errors"
     coefficients = []
     for place, name in enumerate(names[:shown]):
-        value, error = float(fit.params[place]), float(fit.bse[place])
-        ends = (value - quantile * error, value + quantile * error)
-        estimate = Estimate(value, *ends, len(y), level, method, dropped, words)
-        coefficients.append(Coefficient(name, estimate, t_tail(value / error, freedom) if error > 0 else math.nan))
-    if clusters is not None and clusters < _FEW_CLUSTERS:
-        words = f"{words} from {clusters} clusters the intervals are a little too short".strip()
-    return Regression(tuple(coefficients), family, len(y), clusters, dropped, words)
+        value, error, freedom = (float(each[place]) for each in (fit.params, errors.errors, errors.freedom))
+        known = error > 0
+        half = t_quantile(level, freedom) * error if known else math.nan
+        warning = trouble or _caution(errors, place, family, "clusters" if clusters is not None else "rows")
+        estimate = Estimate(value, value - half, value + half, len(y), level, method, dropped, warning)
+        coefficients.append(Coefficient(name, estimate, t_tail(value / error, freedom) if known else math.nan))
+    warning = cautions.join_sentences(*(each.estimate.warning for each in coefficients))
+    return Regression(tuple(coefficients), family, len(y), clusters, dropped, warning)
+
+
+def _caution(errors: ClusteredErrors, place: int, family: str, units: str) -> str:
+    if not errors.errors[place] > 0:
+        return f"no two {units} show how far this coefficient varies by chance"
+    weights, pull = errors.weights[:, place], errors.pulls[:, place]
+    # A cluster in which the arms are compared with each other is on no side.
+    sides = np.sign(np.where(np.abs(pull) > weights / 2, pull, 0.0))
+    enough = cautions.ENOUGH if family == "gaussian" and units == "rows" else cautions.ENOUGH_FOR_GROUPS
+    return cautions.skewed_sum(errors.parts[:, place], weights, sides, units, enough)
 
 
 def _check_outcome(y: Any, outcome: str, family: str) -> None:
@@ -133,20 +154,32 @@ def _check_outcome(y: Any, outcome: str, family: str) -> None:
         raise UsageError(f"a count is not below 0, and {outcome!r} is.")
 
 
-def _fit(y: Any, design: Any, family: str, owner: Any) -> tuple[Any, str]:
+def _fit(y: Numbers, design: Numbers, family: str) -> tuple[Any, str]:
     models = library("statsmodels.api")
     linear = family == "gaussian"
     model = (
         models.OLS(y, design) if linear else models.GLM(y, design, family=getattr(models.families, family.title())())
     )
-    options: dict[str, Any] = {"cov_type": "HC3" if linear else "HC1"}
-    if owner is not None:
-        options = {"cov_type": "cluster", "cov_kwds": {"groups": owner, "use_correction": True}}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fit = model.fit(**options)
+        fit = model.fit(cov_type="HC3") if linear else model.fit()
     perfect = any("Perfect" in str(each.message) for each in caught) or not np.isfinite(fit.bse).all()
     converged = linear or bool(fit.converged)
     if perfect or not converged:
         return fit, "the fit did not converge or separates the outcome perfectly; do not use its numbers."
     return fit, ""
+
+
+def _errors(fit: Any, y: Numbers, design: Numbers, family: str, owner: Any, shown: int) -> ClusteredErrors:
+    """The standard errors of the coefficients that are shown, and their degrees of freedom."""
+    mean = np.asarray(fit.fittedvalues)
+    if family == "gaussian" and owner is None:
+        inverse = np.asarray(np.linalg.pinv(design), dtype=np.float64).T
+        rest = (y - mean) / np.maximum(1 - (design * inverse).sum(axis=1), 1e-12)
+        freedom = np.full(design.shape[1], float(len(y) - design.shape[1]))
+        return ClusteredErrors(np.asarray(fit.bse), freedom, inverse * rest[:, None], np.abs(inverse), inverse)
+    spread = {"gaussian": np.ones(len(y)), "binomial": mean * (1 - mean), "poisson": mean}[family]
+    # Of canonical links, the weights of the last step of the fit are the variances that the family gives to the rows.
+    weight = np.sqrt(np.maximum(spread, 1e-12))
+    owner = np.arange(len(y)) if owner is None else owner
+    return clustered_errors(design * weight[:, None], (y - mean) / weight, owner, shown)

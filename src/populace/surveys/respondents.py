@@ -127,7 +127,7 @@ def naming_the_row(source: Any) -> Iterator[None]:
         if isinstance(source, (str, Path)) and error.entry and isinstance(error.entry[0], int):
             path, row = Path(source), error.entry[0]
             with contextlib.suppress(OSError, DocumentError):  # The error at hand says what is wrong.
-                line = csv_line(path, row, most=_MAX_CSV_BYTES) if path.suffix.lower() == ".csv" else None
+                line = csv_line(path, row, blank=True, most=_MAX_CSV_BYTES) if path.suffix.lower() == ".csv" else None
                 _add_row(error, path, row, line)
         raise
 

@@ -8,11 +8,10 @@ from typing import Any, Literal
 import pydantic
 
 from populace.base import trust
-from populace.base.documents import DocumentError, read_yaml
-from populace.base.errors import PopulaceError, TrainingError
 from populace.engine.discovery import find_scenario, source_code
 from populace.engine.scenario import Scenario
 from populace.training.decision_scoring import Scoring
+from populace.training.plan_file import read_plan
 from populace.training.preference import PreferenceSettings
 from populace.training.reinforcement import ReinforcementSettings
 
@@ -108,18 +107,7 @@ class CorrectionPlan(pydantic.BaseModel):
         Args:
             path: The file.
         """
-        place = Path(path)
-        try:
-            document = read_yaml(place)
-        except (OSError, DocumentError) as error:
-            raise TrainingError(f"{place} could not be read: {error}.") from error
-        if not isinstance(document, dict):
-            raise TrainingError(f"{place} is not a plan of correction.", "It needs name, scenario, held_out and score.")
-        try:
-            plan = cls(**document)
-        except (pydantic.ValidationError, TypeError, PopulaceError) as error:
-            raise TrainingError(f"{place}: {_first_problem(error)}.") from error
-        return plan.located(place.parent)
+        return read_plan(cls, path, name="a plan of correction", needs="name, scenario, held_out and score")
 
     def located(self, folder: Path) -> CorrectionPlan:
         """The plan with its files taken from another folder, where they are relative.
@@ -139,11 +127,3 @@ class CorrectionPlan(pydantic.BaseModel):
         }
         score = self.score.model_copy(update={"function": find(self.score.function)})
         return self.model_copy(update={"base": base, "score": score, **parts})
-
-
-def _first_problem(error: Exception) -> str:
-    if not isinstance(error, pydantic.ValidationError):
-        return str(error).rstrip(".")
-    first: Any = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pydantic
 
-from populace.base.documents import DocumentError, read_yaml
-from populace.base.errors import TrainingError
+from populace.training.plan_file import read_plan
 from populace.training.supervised import SupervisedSettings
 
 
@@ -100,18 +99,7 @@ class TrainingPlan(pydantic.BaseModel):
         Raises:
             TrainingError: If the file cannot be read or a value is wrong; the text names it.
         """
-        path = Path(path)
-        try:
-            document = read_yaml(path)
-        except (OSError, DocumentError) as error:
-            raise TrainingError(f"{path} could not be read: {error}.") from error
-        if not isinstance(document, dict):
-            raise TrainingError(f"{path} is not a training plan.", "It needs name, data and licences.")
-        try:
-            plan = cls(**document)
-        except (pydantic.ValidationError, TypeError) as error:
-            raise TrainingError(f"{path}: {_first_problem(error)}.") from error
-        return plan.located(path.parent)
+        return read_plan(cls, path, name="a training plan", needs="name, data and licences")
 
     def located(self, folder: Path) -> TrainingPlan:
         """The plan with its folders taken from another one, where they are relative."""
@@ -121,11 +109,3 @@ class TrainingPlan(pydantic.BaseModel):
 
         data = tuple(part.model_copy(update={"decisions": place(part.decisions)}) for part in self.data)
         return self.model_copy(update={"data": data, "test": place(self.test), "start": place(self.start)})
-
-
-def _first_problem(error: Exception) -> str:
-    if not isinstance(error, pydantic.ValidationError):
-        return str(error)
-    first: Any = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -70,6 +70,12 @@ STANDARD = (FULL, *ABLATIONS)
 
 def read_conditions(data: Any) -> Any:
     """Conditions from a mapping of names to settings, or from a list of them."""
-    if isinstance(data, dict):
-        return [{"name": str(name)} | dict(settings or {}) for name, settings in data.items()]
-    return data
+    if not isinstance(data, dict):
+        return data
+    wrong = next((name for name, settings in data.items() if not isinstance(settings, dict | None)), None)
+    if wrong is not None:
+        raise ValueError(f"the condition {str(wrong)!r} needs settings such as {{without: [reflection]}}")
+    return [
+        {"name": str(name)} | {str(key): value for key, value in (settings or {}).items()}
+        for name, settings in data.items()
+    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,6 @@ from populace.evaluation.next_action.scores import (
 from populace.experiments.reports.blocks import Block, Facts, Figure, Heading, Prose, Table
 from populace.experiments.reports.document import ReportDocument
 from populace.experiments.reports.figures import IntervalRow, intervals
-from populace.journal.segments import writing
 from populace.runs.charts import available
 from populace.statistics import Estimate
 
@@ -140,12 +138,7 @@ class NextActionReport:
 
     def write(self, to: str | Path) -> list[Path]:
         """Write page, Markdown, images and the file of figures into a folder; returns the files, the page first."""
-        document = self.document()
-        files = document.write(to)
-        path = Path(to) / f"{document.stem}.json"
-        with writing(path):
-            path.write_text(json.dumps(self.figures(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        return [*files, path]
+        return self.document().write(to, self.figures())
 
     def _body(self) -> Iterator[Block]:
         figures = self.figures()

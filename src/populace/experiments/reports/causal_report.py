@@ -1,6 +1,5 @@
 """The report of a causal study: curves with bands, a table of designs, and what the diagnostics found."""
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ from populace.causal.results import KINDS, CausalResults, estimate_text
 from populace.experiments.reports.blocks import Block, Code, Facts, Figure, Heading, Prose, Table
 from populace.experiments.reports.document import ReportDocument
 from populace.experiments.reports.figures import IntervalRow, intervals, paths
-from populace.journal.segments import writing
 from populace.runs.charts import available
 
 _DESIGNS_CAPTION = (
@@ -41,12 +39,7 @@ def causal_report(results: CausalResults, notes: Sequence[str] = ()) -> ReportDo
 
 def write_causal_report(results: CausalResults, to: str | Path, notes: Sequence[str] = ()) -> list[Path]:
     """Write page, Markdown, images and a file of figures into a folder; returns the files, the page first."""
-    document = causal_report(results, notes)
-    files = document.write(to)
-    path = Path(to) / f"{document.stem}.json"
-    with writing(path):
-        path.write_text(json.dumps(results.figures(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return [*files, path]
+    return causal_report(results, notes).write(to, results.figures())
 
 
 def _body(results: CausalResults, notes: Sequence[str]) -> Iterator[Block]:

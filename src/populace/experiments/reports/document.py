@@ -1,9 +1,12 @@
 """A report as one HTML page and as Markdown, through the templates in `templates/`."""
 
 import functools
+import json
 import urllib.parse
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -49,13 +52,20 @@ class ReportDocument:
         template = _templates().get_template("report.md.j2")
         return template.render(blocks=blocks, figures=f"{self.stem}-figures").rstrip("\n") + "\n"
 
-    def write(self, to: str | Path) -> list[Path]:
-        """Write page, Markdown and images into a folder; returns the files, the page first."""
+    def write(self, to: str | Path, figures: Mapping[str, Any] | None = None) -> list[Path]:
+        """Write page, Markdown and images into a folder; returns the files, the page first.
+
+        Args:
+            to: The folder.
+            figures: The figures of the report, for other programs: the last file, as JSON.
+        """
         folder = Path(to)
         files = {f"{self.stem}.html": self.html, f"{self.stem}.md": self.markdown}
         for block in self.body:
             if isinstance(block, Figure):
                 files[f"{self.stem}-figures/{block.file_name}"] = standalone_svg(block.svg) + "\n"
+        if figures is not None:
+            files[f"{self.stem}.json"] = json.dumps(dict(figures), indent=2, ensure_ascii=False) + "\n"
         for name, text in files.items():
             path = folder / name
             with writing(path):

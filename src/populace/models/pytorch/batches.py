@@ -18,12 +18,14 @@ class Batch:
     Attributes:
         rows: Prompts, these among them.
         which: The places of these.
+        tops: How many tokens are wanted after each row.
         first: The number of the request of the first row.
         shared: How many tokens they begin with in common.
     """
 
     rows: TokenRows
     which: Indices
+    tops: Indices
     first: int
     shared: int
 
@@ -39,12 +41,13 @@ class Batch:
         return [replace(self, which=part) for part in (self.which[:middle], self.which[middle:])]
 
 
-def scored_batches(rows: TokenRows, which: Indices, first: int, most: int) -> Iterator[Batch]:
+def scored_batches(rows: TokenRows, which: Indices, tops: Indices, first: int, most: int) -> Iterator[Batch]:
     """Batches of prompts of about the same length.
 
     Args:
         rows: Prompts.
         which: Those of them that are scored.
+        tops: How many tokens are wanted after each row.
         first: The number of the request of the first row.
         most: How many tokens a batch has at most, those that all share left out, and those that fill it up included.
     """
@@ -57,5 +60,5 @@ def scored_batches(rows: TokenRows, which: Indices, first: int, most: int) -> It
             totals = np.arange(1, len(group) - begin + 1) * sizes[begin:]
             count = max(1, int(np.searchsorted(totals, most, "right")))
             end = begin + min(count, _MOST_ROWS)
-            yield Batch(rows, group[begin:end], first, shared)
+            yield Batch(rows, group[begin:end], tops, first, shared)
             begin = end

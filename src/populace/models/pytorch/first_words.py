@@ -16,8 +16,10 @@ from populace.models.pytorch.token_rows import TokenRows
 _RUN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_][^\W_]*")
 _LONGEST = 12
-_WIDTH = 4096
+_WIDTH = 16_384
 """Beginnings of words are told apart by numbers below this one. Two that share a number only keep a token too many."""
+_ROWS_AT_ONCE = 64
+"""So many that their marks fit into the cache of a processor."""
 _ALWAYS, _NEVER = 0, 1
 _RESERVED = 2
 
@@ -62,9 +64,18 @@ class FirstWords:
             which: Which of them.
             tokens: Tokens, in a row for each of these prompts.
         """
-        marks = np.zeros((len(which), _WIDTH), np.bool_)
-        marks[:, _ALWAYS] = True
-        for lists, numbers in ((rows.own_words, which), (rows.beginning_words, rows.beginning[which])):
-            words = lists.joined(numbers, np.arange(1, len(numbers) + 1))
-            marks[np.repeat(np.arange(len(which)), words.lengths), words.tokens] = True
-        return np.take_along_axis(marks, self._numbers[tokens], 1)
+        lists = ((rows.own_words, which), (rows.beginning_words, rows.beginning[which]))
+        words = [words.joined(numbers, np.arange(1, len(numbers) + 1)) for words, numbers in lists]
+        found = np.empty(tokens.shape, np.bool_)
+        marks = np.empty(_ROWS_AT_ONCE * _WIDTH, np.bool_)
+        for begin in range(0, len(which), _ROWS_AT_ONCE):
+            part = slice(begin, begin + _ROWS_AT_ONCE)
+            starts = np.arange(len(which[part])) * _WIDTH
+            marks.fill(False)
+            marks[starts + _ALWAYS] = True
+            for each in words:
+                lengths = each.lengths[part]
+                end = int(each.ends[part][-1])
+                marks[np.repeat(starts, lengths) + each.tokens[end - int(lengths.sum()) : end]] = True
+            found[part] = marks.take(self._numbers[tokens[part]] + starts[:, None])
+        return found

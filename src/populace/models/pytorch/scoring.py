@@ -13,9 +13,11 @@ import numpy.typing as npt
 from populace.models.pytorch.network import Caches, Network
 from populace.models.pytorch.token_rows import Indices, TokenRows
 
-_FEWEST_TOKENS, _MASS = 20, 0.9999
+_FEWEST_TOKENS, _MASS = 10, 0.9999
 """So many of the most likely tokens always belong to a distribution. Of the others those do that can begin an answer,
 up to the token at which all tokens so far hold this mass."""
+_DECIMALS = 5
+"""Of log-probabilities: more would be noise, and take as much room again in the call store."""
 _SCORES_AT_ONCE = 200_000_000
 """How many scores of tokens are in memory at once."""
 
@@ -58,7 +60,8 @@ class Distributions:
         wanted = np.arange(values.shape[1]) < np.minimum(counts, most)[:, None]
         wanted[:, _FEWEST_TOKENS:] &= can_begin(places[:, _FEWEST_TOKENS:])
         tokens = map(texts.__getitem__, places[wanted].tolist())
-        return list(zip(tokens, values[wanted].tolist(), strict=True)), np.cumsum(wanted.sum(1)).tolist()
+        numbers = values[wanted].astype(np.float64).round(_DECIMALS)
+        return list(zip(tokens, numbers.tolist(), strict=True)), np.cumsum(wanted.sum(1)).tolist()
 
 
 class Scorer:

@@ -1,0 +1,44 @@
+"""A causal study as the commands `causal` and `demand` check and ask it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from populace.base.errors import PopulaceError
+from populace.causal import CausalDesign, CausalResults, CausalStudy, ask_causal_study, lint_study
+from populace.cli.options import current_workspace
+from populace.cli.output import err, out, report_json
+from populace.cli.progress import RunDisplay, fetch_missing_models
+
+_AGAIN = "Replies that were paid for are kept: run the same command again to go on."
+
+
+def study_notes(study: CausalStudy, designs: tuple[CausalDesign, ...]) -> list[str]:
+    """What the prompts of a study leave open, in sentences."""
+    return [str(finding) for finding in lint_study(study, designs)]
+
+
+def report_notes(study: CausalStudy, notes: list[str]) -> None:
+    """Report what the prompts of a study leave open, and nothing else."""
+    report_json({"title": study.title, "digest": study.digest, "findings": notes})
+    for note in notes or ["The prompts of these designs leave nothing open that the lint knows of."]:
+        out.print_line(note)
+
+
+def run_study(
+    study: CausalStudy, designs: tuple[CausalDesign, ...], options: Mapping[str, Any], *, diagnostics: bool
+) -> CausalResults:
+    """Ask a study in every design and show the progress; an error says how to go on."""
+    fetch_missing_models(options["model"] if options["decider"] == "model" else "")
+    try:
+        return ask_causal_study(
+            study,
+            designs=designs,
+            diagnostics=diagnostics,
+            workspace=current_workspace(),
+            observer=RunDisplay(),
+            progress=lambda name: err.print_line(f"\n{study.title}: {name}"),
+            **options,
+        )
+    except PopulaceError as error:
+        error.hint = f"{error.hint} {_AGAIN}" if error.hint else _AGAIN
+        raise

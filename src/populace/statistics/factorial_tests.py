@@ -1,0 +1,167 @@
+"""Tests of main effects and interactions where all combinations of levels were run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from populace.base.errors import UsageError
+from populace.statistics import cautions
+from populace.statistics.effects import adjust
+from populace.statistics.factorial import FactorGrid
+from populace.statistics.intervals import t_quantile
+from populace.statistics.values import Numbers, check_level, complete_rows, library, numeric
+
+_TYPES: dict[str, Any] = dict.fromkeys(("effect", "low", "high", "f", "p"), pl.Float64) | {"contrast": pl.String}
+
+
+def factorial_tests(
+    frame: pl.DataFrame,
+    outcome: str,
+    factors: Sequence[str],
+    *,
+    replicate: str | None = None,
+    order: int = 2,
+    correction: str = "holm",
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """A test of every main effect and interaction, each averaged over the levels of the other factors.
+
+    Where runs of a replicate share their seed, a replicate in which all combinations have a value is one observation,
+    and a term is tested by its contrasts over replicates (t, and Hotelling's T² for several): seeds may interact with
+    factors. Otherwise runs are independent and may vary by different amounts in each combination (Wald F with HC3
+    errors). Assumes replicates that are independent of each other and contrasts that are about normal; `warning` says
+    where the values do not look so.
+
+    Args:
+        frame: One row for each run; rows with something missing are dropped.
+        outcome: The column of the outcome.
+        factors: The columns of the factors.
+        replicate: The column of the replicate, where its runs share their seed.
+        order: The largest number of factors in an interaction.
+        correction: For the number of terms: `holm`, `bh` or `bonferroni`.
+        level: The confidence level.
+
+    Returns:
+        A row for each term: its degrees of freedom, `f`, `p`, `p_adjusted`, `n`, `warning`. A term of factors with two
+        levels has an `effect` with its interval: the difference between the levels, or the difference of such
+        differences; `contrast` says of which.
+
+    Example:
+        >>> y = [1.0, 2, 3, 4.3, 1.2, 2, 3.1, 4, 1.1, 2, 3, 4]
+        >>> runs = pl.DataFrame({"a": [0, 0, 1, 1] * 3, "b": [0, 1] * 6, "y": y})
+        >>> factorial_tests(runs, "y", ["a", "b"])["effect"].round(2).to_list()
+        [2.02, 0.98, 0.17]
+    """
+    check_level(level)
+    shared = [] if replicate is None else [replicate]
+    runs, _ = complete_rows(frame, [*shared, *factors, outcome])
+    grid = FactorGrid.of(runs, factors, None)
+    if grid.cells_run < grid.cells:
+        raise UsageError(
+            f"{grid.cells_run} of {grid.cells} combinations were run, and main effects need all of them.",
+            "Compare levels with results.effects(factor=...), which assumes that factors do not interact.",
+        )
+    terms = [place for place, term in enumerate(grid.terms) if len(term) <= order]
+    y = numeric(runs, outcome)
+    rows = (
+        _independent_tests(y, grid, terms, level)
+        if replicate is None
+        else _paired_tests(runs.select(replicate).with_columns(cell=grid.cell, y=y), replicate, grid, terms, level)
+    )
+    table = pl.DataFrame(rows, schema_overrides=_TYPES)
+    return table.with_columns(p_adjusted=pl.Series(adjust(table["p"], correction)))
+
+
+def _row(grid: FactorGrid, term: int, freedom: tuple[int, float], f: float, n: int, warning: str) -> dict[str, Any]:
+    p = float(library("scipy.special").fdtrc(*freedom, f))
+    row: dict[str, Any] = {"term": ":".join(grid.terms[term]), "df": freedom[0], "df_error": freedom[1], "f": f, "p": p}
+    levels = dict(zip(grid.factors, grid.levels, strict=True))
+    pairs = [f"{name} {levels[name][-1]} against {levels[name][0]}" for name in grid.terms[term]]
+    contrast = " × ".join(pairs) if all(len(levels[name]) == 2 for name in grid.terms[term]) else None
+    return row | {"n": n, "contrast": contrast, "effect": None, "low": None, "high": None, "warning": warning}
+
+
+def _scale(grid: FactorGrid, term: int) -> float:
+    """From the coefficient of a term of factors with two levels to a difference, or a difference of differences."""
+    column = 1 + int(np.flatnonzero(grid.column_term == term)[0])
+    # The last combination has the second level of every factor, for which differences count as positive.
+    sign = float(np.sign(grid.design[int(grid.cell.argmax()), column]))
+    return sign * 2.0 ** len(grid.terms[term])
+
+
+def _paired_tests(runs: pl.DataFrame, replicate: str, grid: FactorGrid, terms: list[int], level: float) -> list[Any]:
+    wide = runs.pivot(on="cell", index=replicate, values="y")
+    wide = wide.select(str(cell) for cell in range(grid.cells)).drop_nulls()
+    values, n = wide.to_numpy(), wide.height
+    first = [int(np.flatnonzero(grid.cell == cell)[0]) for cell in range(grid.cells)]
+    coordinates = grid.design[first]
+    rests = values - values.mean(axis=0) - values.mean(axis=1)[:, None] + values.mean()
+    rows = []
+    for term in terms:
+        columns = 1 + np.flatnonzero(grid.column_term == term)
+        contrasts = values @ coordinates[:, columns] / grid.cells
+        k = len(columns)
+        if n <= k:
+            raise UsageError(
+                f"{n} replicates have a value in every arm, and a term with {k} degrees of freedom needs {k + 1}.",
+                "Run more replicates.",
+            )
+        centre, spread = contrasts.mean(axis=0), np.atleast_2d(np.cov(contrasts.T, ddof=1))
+        if np.linalg.matrix_rank(spread) < k:
+            raise UsageError(f"the term {':'.join(grid.terms[term])} does not vary between replicates.")
+        squared = n * float(centre @ np.linalg.solve(spread, centre))
+        doubts = [cautions.skewed(each) for each in contrasts.T]
+        doubts += [_skewed_cells(rests, column / grid.cells) for column in coordinates[:, columns].T]
+        warning = cautions.join_sentences(cautions.few(n), *doubts)
+        row = _row(grid, term, (k, n - k), squared * (n - k) / (k * (n - 1)), n, warning)
+        if k == 1:
+            row |= _interval(float(centre[0]), float(np.sqrt(spread[0, 0] / n)), n - 1, _scale(grid, term), level)
+        rows.append(row)
+    return rows
+
+
+def _skewed_cells(rests: Numbers, weights: Numbers) -> str:
+    """A caution where combinations are so skewed that a contrast of few replicates does not show it."""
+    n = len(rests)
+    if n < 3:
+        return ""
+    third = float(weights**3 @ (rests**3).sum(axis=0)) * n / ((n - 1) * (n - 2)) / n**2
+    variance = float(weights**2 @ (rests**2).sum(axis=0)) / (n - 1) / n
+    return cautions.skewed_estimate(abs(third) / variance**1.5 if variance > 0 else 0.0, rests.T)
+
+
+def _independent_tests(y: Numbers, grid: FactorGrid, terms: list[int], level: float) -> list[Any]:
+    n, columns = grid.design.shape
+    if n <= columns:
+        raise UsageError(f"there are {n} runs for {columns} effects.", "Run more replicates.")
+    fit = library("statsmodels.api").OLS(y, grid.design).fit(cov_type="HC3")
+    covariance: Numbers = np.asarray(fit.cov_params())
+    warning = _cell_warning(y, grid)
+    rows = []
+    for term in terms:
+        places = 1 + np.flatnonzero(grid.column_term == term)
+        k, part = len(places), fit.params[places]
+        f = float(part @ np.linalg.solve(covariance[np.ix_(places, places)], part)) / k
+        row = _row(grid, term, (k, n - columns), f, n, warning)
+        if k == 1:
+            error = float(np.sqrt(covariance[places[0], places[0]]))
+            row |= _interval(float(part[0]), error, n - columns, _scale(grid, term), level)
+        rows.append(row)
+    return rows
+
+
+def _cell_warning(y: Numbers, grid: FactorGrid) -> str:
+    """A caution where combinations have few runs, or one of them is skewed."""
+    parts = [y[grid.cell == cell] for cell in range(grid.cells)]
+    fewest = min(map(len, parts))
+    return cautions.join_sentences(cautions.few(fewest), *(cautions.skewed(part) for part in parts))
+
+
+def _interval(value: float, error: float, freedom: int, scale: float, level: float) -> dict[str, float]:
+    half = t_quantile(level, freedom) * error
+    ends = sorted(((value - half) * scale, (value + half) * scale))
+    return {"effect": value * scale, "low": ends[0], "high": ends[1]}
