@@ -24,6 +24,7 @@ NAMES = (
     "demand",
     "served",
     "embedded",
+    "survey",
     "growth",
     "memory",
     "people_with_memories",

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from populace.models import Request
+import pytest
+
+from populace.models import Request, embedded
 from populace.models.embedded_engine import EmbeddedEngine
 from populace.models.embedded_shares import Shares
 
@@ -77,3 +79,16 @@ def test_a_request_that_may_not_use_the_cache_waits_for_what_is_under_way() -> N
     engine.under_way.add(None)  # type: ignore[arg-type]
     assert engine.must_wait(longer)
     assert not engine.must_wait(question("Bob"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [("max", 4096), (f"{12 * 2**30}", 3072), (f"{2**30}", 2048), (f"{2**50}", 4096)]
+)
+def test_the_caches_take_a_quarter_of_the_memory_that_the_process_may_use(
+    limit: str, expected: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "memory.max").write_text(f"{limit}\n")
+    monkeypatch.setattr(embedded, "_MEMORY_LIMIT", tmp_path / "memory.max")
+    sizes = {"SC_PHYS_PAGES": 2**22, "SC_PAGE_SIZE": 2**12}
+    monkeypatch.setattr(embedded.os, "sysconf", sizes.__getitem__)
+    assert embedded._cache_mib() == expected

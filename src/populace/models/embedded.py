@@ -28,7 +28,8 @@ from populace.models.embedded_shares import Shares
 from populace.models.hub_file import HubFile
 
 _TOP_TOKENS = 200
-_CACHE_MIB = 2048
+_LEAST_CACHE_MIB, _MOST_CACHE_MIB = 2048, 8192
+_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _MOST_ENGINES = 8
 _AHEAD = 2
 PINNED = ModelTraits(local=True, artifact=SMOLLM2)
@@ -112,7 +113,8 @@ class EmbeddedModel(Model):
         if self.adapter is not None:
             path = merge_adapter(path, base, adapter)
         count = min(self.threads, _MOST_ENGINES) if uses_cache else 1
-        cache_mib = (_CACHE_MIB // (count + 1) if count > 1 else _CACHE_MIB) if uses_cache else 0
+        engine_count = count + (count > 1)
+        cache_mib = _cache_mib() // engine_count if uses_cache else 0
         context = self._context
         sizes = [self.threads // count] * count
         engines = [EmbeddedEngine(path, threads=size, context=context, cache_mib=cache_mib) for size in sizes]
@@ -203,3 +205,14 @@ def _check_file(path: Path) -> None:
 def _processor_count() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cache_mib() -> int:
+    """How much memory the prompt caches may take together: a quarter of what this process may use, within bounds."""
+    if not hasattr(os, "sysconf"):
+        return _LEAST_CACHE_MIB
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = _MEMORY_LIMIT.read_text().strip() if _MEMORY_LIMIT.is_file() else ""
+    if limit.isdecimal():
+        memory = min(memory, int(limit))
+    return min(max(memory // 4 // 2**20, _LEAST_CACHE_MIB), _MOST_CACHE_MIB)
