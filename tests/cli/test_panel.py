@@ -151,6 +151,9 @@ def test_effects_of_conditions_are_compared(tmp_path: Path) -> None:
     ]  # fmt: skip
     pl.DataFrame(rows).write_csv(tmp_path / "decisions.csv")
     words = ["tasks", str(tmp_path), "--model", "scripted:cast", "--workspace", str(tmp_path), "--to", str(tmp_path)]
+    for effect, guess in (("goo=a|b", "go"), ("go=a|c", "condition of the task 'go'")):
+        bad = CliRunner().invoke(cli, [*words, "--effect", effect])
+        assert guess in f"{bad.exception}" and not (tmp_path / "runs").exists()
     done = CliRunner().invoke(cli, [*words, "--effect", "go=a|b"])
     assert done.exit_code == 0, done.output
     assert "of the signs agree" in done.output

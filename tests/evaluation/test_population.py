@@ -239,7 +239,7 @@ def test_an_effect_is_cohens_d_of_people_and_of_draws_from_the_distributions() -
     t = stats.ttest_ind(second, first).statistic
     assert effect.human.value == pytest.approx(t * np.sqrt(4 / 300), rel=1e-6)
     assert effect.agents.value == pytest.approx(1.0 / 0.5)
-    with pytest.raises(HumanDataError, match="0 decisions in the condition 'hat'"):
+    with pytest.raises(UnknownNameError, match="no condition of the task 'gift' named 'hat'. Known: coat, scarf"):
         experiment_effect(decisions, answers, "gift", control="hat", treatment="scarf")
 
 

@@ -11,7 +11,7 @@ from populace.cli.options import call_options, command, current_workspace, optio
 from populace.cli.output import out, report_json, table
 from populace.cli.survey_run import run_survey
 from populace.evaluation import ExperimentEffect, HumanDecisions, effect_agreement, experiment_effect
-from populace.evaluation.effects import effects_table
+from populace.evaluation.effects import check_conditions, effects_table
 from populace.evaluation.human_answers import read_answer_table
 from populace.evaluation.task_comparison import compare_tasks, comparison_table
 from populace.journal import RunSettings
@@ -47,6 +47,8 @@ def tasks_command(
         raise UsageError("--answers and --only-ask exclude each other.")
     pairs = [_contrast(text) for text in contrasts]
     decisions = HumanDecisions.read(folder, tasks=names or None, families=families or None)
+    for task, *conditions in pairs:
+        check_conditions(decisions, task, conditions)
     target = Path(to)
     target.mkdir(parents=True, exist_ok=True)
     files = []

@@ -105,8 +105,7 @@ def experiment_effect(
         treatment: The other condition.
         field: The field of `seen` that holds the condition.
     """
-    if task not in decisions.tasks:
-        raise UnknownNameError("task", task, decisions.tasks)
+    check_conditions(decisions, task, (control, treatment), field=field)
     card = decisions.tasks[task]
     rows = situations_of_decisions(decisions).filter(pl.col("task") == task)
     rows = rows.with_columns(condition=pl.col("seen").str.json_path_match(f"$.{field}"))
@@ -129,6 +128,26 @@ def experiment_effect(
         sizes,
     )
     return ExperimentEffect(task, (control, treatment), of_people, _agents_effect(agents, values), sizes)
+
+
+def check_conditions(
+    decisions: HumanDecisions, task: str, conditions: Sequence[str], *, field: str = "condition"
+) -> None:
+    """Raise an error unless a task has people in each of some conditions.
+
+    Args:
+        decisions: What people decided.
+        task: The task.
+        conditions: The conditions.
+        field: The field of `seen` that holds the condition.
+    """
+    if task not in decisions.tasks:
+        raise UnknownNameError("task", task, decisions.tasks)
+    rows = decisions.table.filter(pl.col("task") == task)
+    known = rows["seen"].cast(pl.String).str.json_path_match(f"$.{field}").drop_nulls().unique().sort().to_list()
+    for condition in conditions:
+        if condition not in known:
+            raise UnknownNameError(f"condition of the task {task!r}", condition, known)
 
 
 def _agents_effect(agents: Sequence[Matrix], values: Matrix) -> Estimate:
