@@ -36,16 +36,21 @@ class PlainData(pydantic.BaseModel):
         try:
             super().__init__(**data)
         except pydantic.ValidationError as error:
-            raise refusal_of(type(self), error) from error
+            raise self._explain(error) from error
 
     # Without this mark pydantic would call __init__ for data in a file too, whose errors name the line.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def _explain(cls, error: pydantic.ValidationError) -> UsageError:
+        """The error in words; classes with words of their own replace it."""
+        return refusal_of(cls, error)
 
     def __setattr__(self, name: str, value: Any) -> None:
         try:
             super().__setattr__(name, value)
         except pydantic.ValidationError as error:
-            raise refusal_of(type(self), error) from error
+            raise self._explain(error) from error
 
 
 def refusal_of(cls: type[PlainData], error: pydantic.ValidationError, what: str = "") -> UsageError:

@@ -152,11 +152,12 @@ class ExperimentPlan(RunSettings):
 
     def __init__(self, **data: Any) -> None:
         _check_names("key of an experiment", data, type(self).model_fields)
-        try:
-            super().__init__(**data)
-        except pydantic.ValidationError as error:
-            raise _usage_error(error) from error
+        super().__init__(**data)
         self._check()
+
+    @classmethod
+    def _explain(cls, error: pydantic.ValidationError) -> UsageError:
+        return _usage_error(error)
 
     @classmethod
     def read(cls, path: str | Path, *, workspace: str | Path | None = None, trust: bool = False) -> Self:

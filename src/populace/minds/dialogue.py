@@ -248,16 +248,17 @@ class Dialogue(DialoguePart):
             places: list[tuple[int, int]] = []
             for place, (group, talk) in enumerate(zip(groups, talks, strict=True)):
                 whole = _transcript(talk.lines)
+                names = {person.id: str(person.name) for person in group}
                 for number, line in enumerate(talk.lines):
-                    for person in group:
-                        if (person.id == line.speaker) != (kind == "speech"):
+                    for who in names:
+                        if (who == line.speaker) != (kind == "speech"):
                             continue
-                        others = " and ".join(str(other.name) for other in group if other.id != person.id)
+                        others = " and ".join(name for other, name in names.items() if other != who)
                         own = f'You told {others}: "{line.text}"'
-                        ids.append(person.id)
+                        ids.append(who)
                         texts.append(own if kind == "speech" else f'{line.name} told you: "{line.text}"')
                         rated_as.append(whole)
-                        evidence.append([memory_id for at, memory_id in hearings[place, person.id] if at < number])
+                        evidence.append([memory_id for at, memory_id in hearings[place, who] if at < number])
                         places.append((place, number))
             if not ids:
                 continue

@@ -87,7 +87,7 @@ class PromptSpeakers:
         return label not in self.own and label.casefold() not in ORDINARY and label.split()[0] in _FIRST
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=1024)
 def _read_speakers(prompt: str, names: tuple[str, ...]) -> PromptSpeakers:
     lines = [_line_names(line) for line in prompt.split("\n")]
     own = dict.fromkeys(name for writers, _ in lines for full in writers for name in _short_and_full(full))

@@ -210,10 +210,21 @@ class _Folded:
         least = _LIKE * (len(self.text) + len(other)) / 2.0
         return (
             min(len(self.text), len(other)) >= least
-            and sum(min(count, other.count(character)) for character, count in self._counts.items()) >= least
+            and self._shares_characters(other, least)
             and self._common_subsequence(other) >= least
             and SequenceMatcher(None, self.text, other, autojunk=False).ratio() >= _LIKE
         )
+
+    def _shares_characters(self, other: str, least: float) -> bool:
+        """Whether at least so many characters stand in both texts, in any order."""
+        matches = len(self.text)
+        for character, count in self._counts.items():
+            there = other.count(character)
+            if there < count:
+                matches -= count - there
+                if matches < least:
+                    return False
+        return matches >= least
 
     def _common_subsequence(self, other: str) -> int:
         """The length of the longest common subsequence, by additions of long numbers (Hyyrö 2004)."""
