@@ -77,7 +77,7 @@ class PanelStudy:
         for people, codes in ((self.others, self.others.answers), (self.human, known.answers)):
             digest.update(repr(people.people).encode())
             digest.update(codes.astype("<i8").tobytes())
-            digest.update(people.profiles.write_csv().encode())
+            digest.update(repr((people.profiles.columns, people.profiles.rows())).encode())
         return digest.hexdigest()
 
     def predictions(self, answers: pl.DataFrame, arm: str) -> Predictions:

@@ -212,7 +212,7 @@ def _cache_mib() -> int:
     if not hasattr(os, "sysconf"):
         return _LEAST_CACHE_MIB
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limit = _MEMORY_LIMIT.read_text().strip() if _MEMORY_LIMIT.is_file() else ""
+    limit = _MEMORY_LIMIT.read_text(encoding="ascii").strip() if _MEMORY_LIMIT.is_file() else ""
     if limit.isdecimal():
         memory = min(memory, int(limit))
     return min(max(memory // 4 // 2**20, _LEAST_CACHE_MIB), _MOST_CACHE_MIB)
