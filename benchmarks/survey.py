@@ -63,7 +63,7 @@ def scripted(count: int, items: int) -> list[Result]:
                 people(count), model=Scripted(lambda request: CHANCES), workspace=folder, keep=keep
             )
             seconds, cpu = time.perf_counter() - began, time.process_time() - spent
-        assert answers.statuses["valid"].sum() == count * items
+            assert answers.statuses["valid"].sum() == count * items
         detail = f"{count:,} × {items}, {count * items / cpu:,.0f} for each second of processor time"
         results.append(
             Result(f"scripted survey, keep={keep}", count * items / seconds, "answers/s", 20_000, detail=detail)
