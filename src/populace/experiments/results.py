@@ -13,7 +13,7 @@ from populace.base.foreign import for_html, for_line
 from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
 from populace.experiments.analysis_plan import PlanRecord
-from populace.experiments.arms import Arm, arm_labels
+from populace.experiments.arms import Arm
 from populace.experiments.comparisons import (
     ComparisonSettings,
     effects_table,
@@ -339,11 +339,6 @@ class Results:
             analysis.name: analysis.of(self.runs, plan.factors, seed=plan.seed, paired=plan.paired, level=level)
             for analysis in plan.analyses
         }
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """A short label for each arm, by its name, for charts."""
-        return arm_labels(self._arms)
 
     def arm(self, key: str | int | Mapping[str, Any] | None = None) -> Arm:
         """An arm by name, number or levels; the first by default."""

@@ -11,6 +11,7 @@ from populace.base.errors import PopulaceError, RunNotFoundError, nearest_id
 from populace.base.formatting import plural
 from populace.engine.workspace import Workspace
 from populace.experiments import Results
+from populace.experiments.arms import arm_labels
 from populace.experiments.execution import default_keep
 from populace.experiments.folder import ExperimentFolder, experiment_names
 from populace.experiments.reports.experiment_report import experiment_yaml, outcome_meaning
@@ -123,6 +124,11 @@ def effects(results: Results, outcome: str, reference: str | None = None) -> Res
     if is_text(results, outcome):
         return ResultTable(None, f"{outcome} is a word; see how often each occurred.")
     return _table_or_note(lambda: results.effects(outcome, reference))
+
+
+def arm_names(results: Results) -> dict[str, str]:
+    """A short label for each arm, by its name, for charts and choices."""
+    return arm_labels([results.arm(number) for number in range(results.arms.height)])
 
 
 def summary(results: Results, outcome: str) -> ResultTable:

@@ -32,9 +32,9 @@ def show_effects(parts: PartList, results: Results, outcome: str, reference: str
         parts.note(f"Effects cannot be computed: {effects.note}", classes="soft foreign")
         return
     pairing = "paired by replicate" if effects.table["paired"][0] else "independent runs"
-    title = f"Effects on {outcome}: each arm minus {results.labels[reference]}, 95 % intervals, {pairing}"
+    title = f"Effects on {outcome}: each arm minus {data.arm_names(results)[reference]}, 95 % intervals, {pairing}"
     first = effects.table.head(_MAX_ARMS)
-    options = forest(first, "effect", labels=results.labels, unit=outcome, zero=True)
+    options = forest(first, "effect", labels=data.arm_names(results), unit=outcome, zero=True)
     parts.chart(title, options, effects.table.drop("seeds"), "effects", height=_height(first.height))
     parts.note(
         "An interval that contains 0 is compatible with no effect. Each interval stands for itself; p is adjusted for "
@@ -77,7 +77,7 @@ def show_distribution(parts: PartList, results: Results, outcome: str) -> None:
     first = means.head(_MAX_ARMS)
     title = f"{outcome} by arm: a dot is a run, the diamond the mean, the bar its 95 % interval"
     arm_dots = dots.filter(pl.col("arm").is_in(first["arm"].implode()))
-    options = forest(first, "mean", labels=results.labels, unit=outcome, dots=arm_dots)
+    options = forest(first, "mean", labels=data.arm_names(results), unit=outcome, dots=arm_dots)
     parts.chart(title, options, dots, "distribution", height=_height(first.height))
 
 

@@ -142,7 +142,8 @@ class _ExperimentPage:
 
     def _show_choices(self, overview: data.ExperimentOverview, arms: list[str]) -> None:
         outcome = ui.select(list(overview.outcomes), label="Outcome", value=self.outcome)
-        names = {arm: self.results.labels[arm] for arm in arms}
+        labels = data.arm_names(self.results)
+        names = {arm: labels[arm] for arm in arms}
         reference = ui.select(names, label="Reference arm", value=self.reference, with_input=len(arms) > 12)
 
         def choose() -> None:
