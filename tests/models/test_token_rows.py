@@ -180,3 +180,13 @@ def test_tokens_that_begin_a_word_of_the_conversation_or_a_number_can_begin_an_a
     tokens = np.arange(len(words) + len(others), dtype=np.int32)[None]
     can_begin = FirstWords([*words, *others]).can_begin(chat.rows([question]), np.zeros(1, np.int64), tokens)[0]
     assert can_begin.tolist() == [True] * len(words) + [False] * len(others)
+
+
+@pytest.mark.parametrize("spoken", ["Options: +1, -1, $5, (c) and 🙂", "+1 -1 $5 (c) 🙂", "Choose:\n+1\n-1\n$5\n(c)\n🙂"])
+def test_a_sign_of_the_conversation_can_begin_an_answer(tmp_path: Path, spoken: str) -> None:
+    chat = tokenizer(tmp_path / "m", "smollm")
+    question = Request((("user", "Well?"), ("user", spoken)), top=5)
+    signs, others = [" +", "-", " $", "(", "🙂"], ["=", "€", "\n", " ", "☹", "--"]
+    tokens = np.arange(len(signs) + len(others), dtype=np.int32)[None]
+    can_begin = FirstWords([*signs, *others]).can_begin(chat.rows([question]), np.zeros(1, np.int64), tokens)[0]
+    assert can_begin.tolist() == [True] * len(signs) + [False] * len(others)

@@ -15,7 +15,8 @@ from populace.models.pytorch.token_rows import TokenRows
 
 _RUN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_][^\W_]*")
-_LONGEST = 12
+_SIGNS = re.compile(r"[^\w\s]+|_+")
+_LONGEST, _MOST_SIGNS = 12, 4
 _WIDTH = 16_384
 """Beginnings of words are told apart by numbers below this one. Two that share a number only keep a token too many."""
 _ROWS_AT_ONCE = 64
@@ -29,15 +30,22 @@ def _number(beginning: str) -> int:
 
 
 def beginnings_of(text: str) -> list[int]:
-    """The numbers of all beginnings of the words of a text, those of numbers left out.
+    """The numbers of all beginnings of the words and signs of a text, those of numbers left out.
 
-    One letter is the beginning of nothing but itself.
+    One letter is the beginning of nothing but itself; one sign may begin an option, such as `+1` or `$5`.
     """
-    words = _WORD.findall(text.casefold())
-    if not words:
-        return []
-    lengths = [(word, range(min(2, len(word)), min(len(word), _LONGEST) + 1)) for word in words]
+    plain = text.casefold()
+    lengths = [(word, range(min(2, len(word)), min(len(word), _LONGEST) + 1)) for word in _WORD.findall(plain)]
+    lengths += [(signs, range(1, min(len(signs), _MOST_SIGNS) + 1)) for signs in _SIGNS.findall(plain)]
     return sorted({_number(word[:length]) for word, each in lengths for length in each})
+
+
+def _token_number(text: str) -> int:
+    """The number of what a token begins: a word, a number, signs, or nothing."""
+    if run := _RUN.search(text.casefold()):
+        return _ALWAYS if run[0][0].isdecimal() else _number(run[0][:_LONGEST])
+    signs = _SIGNS.search(text)
+    return _NEVER if signs is None else _number(signs[0][:_MOST_SIGNS])
 
 
 class FirstWords:
@@ -48,16 +56,12 @@ class FirstWords:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        runs = (_RUN.search(text.casefold()) for text in texts)
-        numbers = (
-            _NEVER if run is None else _ALWAYS if run[0][0].isdecimal() else _number(run[0][:_LONGEST]) for run in runs
-        )
-        self._numbers = np.fromiter(numbers, np.int64, len(texts))
+        self._numbers = np.fromiter(map(_token_number, texts), np.int64, len(texts))
 
     def can_begin(
         self, rows: TokenRows, which: npt.NDArray[np.int64], tokens: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.bool_]:
-        """Whether each token begins a word of what was said in its prompt, or a number.
+        """Whether each token begins a word or signs of what was said in its prompt, or a number.
 
         Args:
             rows: Prompts.

@@ -133,7 +133,7 @@ class WordTokens:
         texts = [word[1:] if word[:1] == WHOLE else f" {word}" for word in words]
         encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         self._tokens = self._tokens.extended([encoding.ids for encoding in encodings])
-        self._beginnings = self._beginnings.extended([beginnings_of(word) for word in words])
+        self._beginnings = self._beginnings.extended([beginnings_of(text) for text in texts])
         starts_loose = [word[:1] != WHOLE and (not word or word[0].isspace()) for word in words]
         ends_loose = [not word or word[-1].isspace() for word in words]
         self._is_loose = np.concatenate((self._is_loose, np.array([starts_loose, ends_loose])), axis=1)
