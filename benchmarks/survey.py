@@ -13,10 +13,11 @@ import tempfile
 import time
 
 import polars as pl
+from llama_loop import ask_one_by_one
 from measure import Result, report
 
 from populace import Scripted, Survey
-from populace.models import SMOLLM2, EmbeddedModel
+from populace.models import EmbeddedModel
 
 OPTIONS = ["agree strongly", "agree", "disagree", "disagree strongly"]
 CHANCES = dict(zip("ABCD", (0.1, 0.4, 0.3, 0.2), strict=True))
@@ -80,35 +81,12 @@ def embedded(count: int, items: int, threads: int | None) -> list[Result]:
         seconds, cpu = time.perf_counter() - began, time.process_time() - spent
         prompts = results.run.prompts()
     assert prompts.height == count * items
-    naive_seconds, naive_cpu = naive(prompts, model.threads)
+    naive_seconds, naive_cpu = ask_one_by_one(prompts, model.threads, cache=False)
     detail = (
         f"{count} × {items}: {seconds:.0f} s against {naive_seconds:.0f} s, "
         f"processor time {cpu:.0f} s against {naive_cpu:.0f} s ({naive_cpu / cpu:.2f} times)"
     )
     return [Result("embedded survey beside a naive loop", naive_seconds / seconds, "times as fast", 2.0, detail=detail)]
-
-
-def naive(prompts: pl.DataFrame, threads: int) -> tuple[float, float]:
-    """The seconds and the processor time of a loop that shares nothing between prompts."""
-    import xllamacpp
-
-    began, spent = time.perf_counter(), time.process_time()
-    params = xllamacpp.CommonParams()
-    params.model.path = str(SMOLLM2.fetch())
-    params.n_ctx = 4096
-    params.n_parallel = 1
-    params.verbosity = -1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    server = xllamacpp.Server(params)
-    for row in prompts.iter_rows(named=True):
-        messages = [
-            {"role": "system", "content": row["system"]},
-            {"role": "user", "content": row["user"]},
-            {"role": "assistant", "content": row["lead"]},
-        ]
-        body = {"messages": messages, "max_tokens": 1, "logprobs": True, "top_logprobs": 20, "temperature": 0.0}
-        assert server.handle_chat_completions(body | {"cache_prompt": False})["choices"]
-    return time.perf_counter() - began, time.process_time() - spent
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from populace.models.base import Failure, Reply, Request
+from populace.models.base import Failure, Request
 from populace.models.transformers_model import TransformersModel
-from support.tiny_models import tiny_folder
+from support.tiny_models import answers, tiny_folder
 
 
 @pytest.fixture(autouse=True)
@@ -23,17 +22,6 @@ def _one_thread() -> None:
 
 
 SYSTEM = ("system", "You are Maria, a baker.")
-
-
-def answers(model: TransformersModel, requests: list[Request]) -> list[Reply | Failure]:
-    async def ask() -> list[Reply | Failure]:
-        await model.start()
-        results = {}
-        async for batch in model.replies(requests):
-            results.update(batch)
-        return [results[index] for index in range(len(requests))]
-
-    return asyncio.run(ask())
 
 
 def scores(count: int) -> list[Request]:

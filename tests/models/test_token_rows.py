@@ -182,7 +182,9 @@ def test_tokens_that_begin_a_word_of_the_conversation_or_a_number_can_begin_an_a
     assert can_begin.tolist() == [True] * len(words) + [False] * len(others)
 
 
-@pytest.mark.parametrize("spoken", ["Options: +1, -1, $5, (c) and 🙂", "+1 -1 $5 (c) 🙂", "Choose:\n+1\n-1\n$5\n(c)\n🙂"])
+@pytest.mark.parametrize(
+    "spoken", ["Options: +1, -1, $5, (c) and 🙂", "+1 -1 $5 (c) 🙂", "Choose:\n+1\n-1\n$5\n(c)\n🙂"]
+)
 def test_a_sign_of_the_conversation_can_begin_an_answer(tmp_path: Path, spoken: str) -> None:
     chat = tokenizer(tmp_path / "m", "smollm")
     question = Request((("user", "Well?"), ("user", spoken)), top=5)

@@ -15,7 +15,7 @@ from populace.models import open_model
 from populace.models.artifacts import SMOLLM2
 from populace.models.base import Failure, Reply, Request
 from populace.models.transformers_model import TransformersModel
-from support.tiny_models import tiny_folder
+from support.tiny_models import answers, tiny_folder
 
 SYSTEM = ("system", "You are Maria, a baker.")
 
@@ -23,17 +23,6 @@ SYSTEM = ("system", "You are Maria, a baker.")
 def torch_or_skip() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'populace[gpu]'")
     torch.set_num_threads(1)  # Threads wait for each other longer than such a small network takes.
-
-
-def answers(model: TransformersModel, requests: list[Request]) -> list[Reply | Failure]:
-    async def ask() -> list[Reply | Failure]:
-        await model.start()
-        results = {}
-        async for batch in model.replies(requests):
-            results.update(batch)
-        return [results[index] for index in range(len(requests))]
-
-    return asyncio.run(ask())
 
 
 def scores(count: int) -> list[Request]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import string
 import struct
@@ -12,6 +13,7 @@ import numpy as np
 
 from populace.models.adapter_bases import read_base
 from populace.models.adapters import write_adapter
+from populace.models.base import Failure, Model, Reply, Request
 from populace.models.bert import read_safetensors
 from populace.models.tensor_layout import gguf_name, head_count, interleave_halves
 
@@ -157,3 +159,16 @@ def _pieces() -> list[str]:
 def _merges() -> list[tuple[str, str]]:
     """A letter with a space before it is one token, so that the first token of a word differs from that of another."""
     return [(SPACE, letter) for letter in string.ascii_letters]
+
+
+def answers(model: Model, requests: list[Request]) -> list[Reply | Failure]:
+    """The replies of a model in the order of the requests."""
+
+    async def ask() -> list[Reply | Failure]:
+        await model.start()
+        results = {}
+        async for batch in model.replies(requests):
+            results.update(batch)
+        return [results[index] for index in range(len(requests))]
+
+    return asyncio.run(ask())
