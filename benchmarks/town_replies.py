@@ -12,7 +12,7 @@ _TIMES = re.compile(r"from now, (\d\d):(\d\d), until you go to bed at (\d\d):(\d
 _PLACES = re.compile(r"Places that you know: (.*)\.\n")
 _SHARES = {"yes": 0.5, "no": 0.5, "answer": 0.9, "end it": 0.1, "1": 0.3, "2": 0.3, "3": 0.2, "5": 0.2}
 _REACTS = {"no": 0.98, "yes": 0.02}
-_OPENINGS = (
+OPENINGS = (
     "Good to see you, I hoped that we would meet.",
     "My hands are still cold from the ferry this morning.",
     "Did you hear the geese last night?",
@@ -22,7 +22,7 @@ _OPENINGS = (
     "They are mending the bridge at last.",
     "Somebody left a red bicycle by the well.",
 )
-_CLOSINGS = (
+CLOSINGS = (
     "Now tell me how your sister is doing.",
     "I have to find some string before noon.",
     "The baker thinks that it will snow on Monday.",
@@ -44,10 +44,10 @@ def reply(request: Request) -> dict[str, float] | str:
     if times := _TIMES.search(asked):
         return json.dumps({"plan": _plan(asked, times, draw)})
     if "Write only the next line" in asked:
-        return f"{_OPENINGS[draw[0] % 8]} {_CLOSINGS[draw[1] % 8]}"
+        return f"{OPENINGS[draw[0] % 8]} {CLOSINGS[draw[1] % 8]}"
     if '"questions"' in asked or '"insights"' in asked:
         return json.dumps({"questions": ["What now?"], "insights": [{"insight": "It is well.", "because": [1]}]})
-    return f"I want to say this: {_CLOSINGS[draw[0] % 8]}"
+    return f"I want to say this: {CLOSINGS[draw[0] % 8]}"
 
 
 def _plan(asked: str, times: re.Match[str], draw: bytes) -> list[dict[str, str]]:

@@ -12,28 +12,10 @@ import polars as pl
 
 from populace import People, Run, Scenario, simulate
 from populace.models import Request, Scripted
+from support.benchmark_modules import benchmark_module
 
 NEWS = "There is a party at Kettle & Crumb on 14 February at 17:00, do come!"
-OPENINGS = (
-    "Good to see you, I hoped that we would meet.",
-    "My hands are still cold from the ferry this morning.",
-    "Did you hear the geese last night?",
-    "What a queue at the post office again.",
-    "Your coat suits you, is it new?",
-    "I nearly forgot my keys twice today.",
-    "They are mending the bridge at last.",
-    "Somebody left a red bicycle by the well.",
-)
-CLOSINGS = (
-    "Now tell me how your sister is doing.",
-    "I have to find some string before noon.",
-    "The baker thinks that it will snow on Monday.",
-    "Bring a scarf if you go down to the water.",
-    "Let us sit down for a moment, shall we?",
-    "Nobody has fed the cat behind the mill.",
-    "Old Marten would have laughed about that.",
-    "It smells of smoke and apples here.",
-)
+OPENINGS, CLOSINGS = benchmark_module("town_replies").OPENINGS, benchmark_module("town_replies").CLOSINGS
 
 
 def day_plan(asked: str) -> list[dict[str, str]]:

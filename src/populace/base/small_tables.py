@@ -127,10 +127,10 @@ def _schema(types: tuple[tuple[str, _Type], ...]) -> _Schema | None:
 def _column(name: str, dtype: _Type) -> _Column | None:
     """How a column of a type is written."""
     nested = isinstance(dtype, pl.List)
-    found = _ENCODERS.get(str((dtype.inner if isinstance(dtype, pl.List) else dtype).base_type()))
-    if found is None:
+    encoder = _ENCODERS.get(str((dtype.inner if isinstance(dtype, pl.List) else dtype).base_type()))
+    if encoder is None:
         return None
-    physical, encode = found
+    physical, encode = encoder
     path = [name, "list", "element"] if nested else [name]
     texts = b"".join(_varint(len(text)) + text for text in (part.encode() for part in path))
     ends = b"\x19" + _list_header(len(path), 8) + texts + b"\x15\x00"

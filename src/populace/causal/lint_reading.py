@@ -144,19 +144,19 @@ def _clauses(text: str) -> tuple[list[str], list[int]]:
 
 def _decides_other(sentence: str, known: set[str]) -> bool:
     """Whether chance is said to decide something that is neither the treatment nor about whoever is asked."""
-    found = _DECIDES.search(sentence)
-    if found is None or _FOR_EACH.search(found["what"]) or _first("parts", [found["what"]]):
+    match = _DECIDES.search(sentence)
+    if match is None or _FOR_EACH.search(match["what"]) or _first("parts", [match["what"]]):
         return False
-    stems = _stems(found["what"])
+    stems = _stems(match["what"])
     return bool(stems) and not stems & known
 
 
 def _tries_other(sentence: str, known: set[str]) -> bool:
     """Whether chance is in the name of a trial of something else, and nowhere besides."""
-    found = _TRIAL.search(sentence)
-    if found is None or _stems(found["what"]) & known or _first("parts", [found["what"]]):
+    match = _TRIAL.search(sentence)
+    if match is None or _stems(match["what"]) & known or _first("parts", [match["what"]]):
         return False
-    rest = sentence.replace(found.group(), " ")
+    rest = sentence.replace(match.group(), " ")
     return not (_first("chance", [rest]) or _first("assignment", [rest]))
 
 

@@ -177,10 +177,10 @@ class TransformersModel(Model):
         for first in range(0, len(requests), _PROMPTS_READ_AT_ONCE):
             if self.halted:
                 break
-            asked = requests[first : first + _PROMPTS_READ_AT_ONCE]
-            rows = await self._started(self._token_rows, asked)
-            tops = np.fromiter(map(_TOP, asked), np.int64, len(asked))
-            fits, rejected = self._fitting(rows, tops, asked, first)
+            part = requests[first : first + _PROMPTS_READ_AT_ONCE]
+            rows = await self._started(self._token_rows, part)
+            tops = np.fromiter(map(_TOP, part), np.int64, len(part))
+            fits, rejected = self._fitting(rows, tops, part, first)
             if rejected:
                 yield rejected
             written += [_Prompt(first + row, rows.row(row)) for row in fits[tops[fits] == 0].tolist()]

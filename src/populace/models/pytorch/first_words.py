@@ -69,8 +69,8 @@ class FirstWords:
             tokens: Tokens, in a row for each of these prompts.
         """
         lists = ((rows.own_words, which), (rows.beginning_words, rows.beginning[which]))
-        words = [words.joined(numbers, np.arange(1, len(numbers) + 1)) for words, numbers in lists]
-        found = np.empty(tokens.shape, np.bool_)
+        words = [words.join(numbers, np.arange(1, len(numbers) + 1)) for words, numbers in lists]
+        can_begin = np.empty(tokens.shape, np.bool_)
         marks = np.empty(_ROWS_AT_ONCE * _WIDTH, np.bool_)
         for begin in range(0, len(which), _ROWS_AT_ONCE):
             part = slice(begin, begin + _ROWS_AT_ONCE)
@@ -81,5 +81,5 @@ class FirstWords:
                 lengths = each.lengths[part]
                 end = int(each.ends[part][-1])
                 marks[np.repeat(starts, lengths) + each.tokens[end - int(lengths.sum()) : end]] = True
-            found[part] = marks.take(self._numbers[tokens[part]] + starts[:, None])
-        return found
+            can_begin[part] = marks.take(self._numbers[tokens[part]] + starts[:, None])
+        return can_begin

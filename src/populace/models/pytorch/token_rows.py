@@ -53,7 +53,7 @@ class TokenLists:
         ends = np.concatenate((self.ends, len(self.tokens) + new.ends))
         return TokenLists(np.concatenate((self.tokens, new.tokens)), ends)
 
-    def joined(self, which: Indices, ends: Indices) -> "TokenLists":
+    def join(self, which: Indices, ends: Indices) -> "TokenLists":
         """Lists joined to longer ones.
 
         Args:

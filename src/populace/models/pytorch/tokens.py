@@ -118,13 +118,13 @@ class ChatTokenizer:
         parts = np.cumsum([len(each) for each in beginnings])
         shared, _ = table.lists(list(chain.from_iterable(beginnings)), parts)
         own, own_words = table.lists(words, np.array(ends, np.int64))
-        found = TokenRows(shared, np.array(number, np.int64), own, TokenLists.of(beginning_words), own_words)
+        rows = TokenRows(shared, np.array(number, np.int64), own, TokenLists.of(beginning_words), own_words)
         # Some are read as a whole as well, to be sure.
-        for index in {0, int(np.argmax(found.lengths))} if requests else ():
-            if found.row(index) != self.encode(self._text(requests[index])):
+        for index in {0, int(np.argmax(rows.lengths))} if requests else ():
+            if rows.row(index) != self.encode(self._text(requests[index])):
                 self._words = None
                 return self.rows(requests)
-        return found
+        return rows
 
     def _form(self, request: Request, number: int) -> _Form:
         earlier = [self._neutral(text) for _, text in request.messages[:-1]]

@@ -110,7 +110,7 @@ class WordTokens:
                     rows[row] = [*cut_text(" ".join((first[1:], *others))), ending]
             codes = self._codes_of(list(chain.from_iterable(rows)))
             ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
-        return self._tokens.joined(codes, ends), self._beginnings.joined(codes, ends)
+        return self._tokens.join(codes, ends), self._beginnings.join(codes, ends)
 
     def _codes_of(self, words: list[str]) -> Indices:
         codes = np.fromiter(map(self._codes.__getitem__, words), np.int64, len(words))

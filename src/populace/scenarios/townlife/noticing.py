@@ -57,12 +57,12 @@ def notice_people(life: "TownLife", now: int) -> tuple[list[Notice], list[tuple[
     awake = ~(life.asleep[pairs.row] | life.asleep[pairs.other])
     rows, other_rows = pairs.row[awake], pairs.other[awake]
     place, building = life.presence.at(now).place, life.town.places.building
-    seen = {other: _sight(life, other, int(place[other])) for other in np.unique(other_rows).tolist()}
+    sights = {other: _sight(life, other, int(place[other])) for other in np.unique(other_rows).tolist()}
     at_home = (place[other_rows] >= 0) & (building[place[other_rows]] == building[life.homes[rows]])
     observers, others = rows.tolist(), other_rows.tolist()
     notices = []
     for row, other, home in zip(observers, others, at_home.tolist(), strict=True):
-        who, (text, text_at_home, rated_as) = life.ids[row], seen[other]
+        who, (text, text_at_home, rated_as) = life.ids[row], sights[other]
         text = text_at_home if home else text
         if life.novelty.is_new(who, text):
             notices.append(Notice(who, text, rated_as))
