@@ -1,11 +1,8 @@
 """The ambiguity lint: ambiguous designs are found before a call is spent, and clean ones raise no alarm.
 
-The clean designs were written before the lint existed, by the author of the lint, and have not been changed since; the
-file was committed first. On its first run the lint raised 2 alarms in 66 clean designs and found all 40 ambiguous ones;
-two words were then added to its list of the parts of a design ("offers", "attributes"). Both sets are thus kinder to
-the lint than the world is: `designs/later.toml` holds 130 designs that were written afterwards, with the results of the
-first run on each round of them. `designs/unseen.toml` holds 90 of another author, of whom the first 75 were written before
-this author had read the lint.
+`designs/clean.toml` was written before the lint existed, by its author. All other sets were written later, by three
+authors, and say at their top who wrote them and what the lint made of them at first. `designs/held_out.toml` was not in
+view when the lint was changed: do not tune the lint on it.
 """
 
 from __future__ import annotations
@@ -61,11 +58,12 @@ def test_at_most_3_of_60_clean_designs_raise_an_alarm() -> None:
     assert len(designs("clean")) >= 60 and len(alarms) <= 3, alarms
 
 
-@pytest.mark.parametrize("name", ["later", "unseen"])
+@pytest.mark.parametrize("name", ["later", "unseen", "fresh", "held_out"])
 def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
     path = Path(__file__).parent / "designs" / f"{name}.toml"
     later = tomllib.loads(path.read_text("utf-8"))
-    assert sum(bool(findings(design)) for design in later["clean"]) <= 0.05 * len(later["clean"])
+    assert len(later["clean"]) >= 60 and len(later["ambiguous"]) >= 30
+    assert sum(bool(findings(design)) for design in later["clean"]) <= 3
     assert sum(bool(findings(design)) for design in later["ambiguous"]) >= 0.9 * len(later["ambiguous"])
 
 

@@ -42,11 +42,18 @@ class _Row:
     messages: tuple[ChatMessage, ...]
     seed: int
     lead: str = ""
+    """The words with which its reply begins, for a model that can be led."""
     status: int = _UNPARSEABLE
     value: object = None
     replies: list[str] = field(default_factory=list)
     call: str | None = None
     tokens: tuple[int, int] = (0, 0)
+
+    @property
+    def prompt(self) -> str:
+        """The text in which the conversation begins: who one is, what one is told and asked."""
+        (role, text), *others = self.messages[:2]
+        return f"{text}\n{others[0][1]}" if role == "system" else f"\n{text}"
 
 
 async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> InquiryResult:
@@ -66,16 +73,11 @@ class _Sampling:
 
     def __init__(self, inquiry: Inquiry, opening: Conversations, model: Model, broker: Broker) -> None:
         self.inquiry, self.opening, self.model, self.broker = inquiry, opening, model, broker
-        starts = zip(opening.messages(), opening.seeds or [], self._leads(), strict=True)
-        self.rows = [_Row(messages, seed, lead) for messages, seed, lead in starts]
-
-    def _leads(self) -> list[str]:
-        """The words with which each reply begins, for a model that can be led."""
-        question, opening = self.inquiry.question, self.opening
-        if not self.model.capabilities.lead or type(question).lead is Question.lead:
-            return [""] * len(opening)
-        texts = zip(opening.system.to_list(), opening.user.to_list(), strict=True)
-        return [question.lead(f"{system}\n{user}") for system, user in texts]
+        starts = zip(opening.messages(), opening.seeds or [], strict=True)
+        self.rows = [_Row(messages, seed) for messages, seed in starts]
+        if model.capabilities.lead and type(inquiry.question).lead is not Question.lead:
+            for row in self.rows:
+                row.lead = inquiry.question.lead(row.prompt)
 
     async def run(self) -> None:
         """Ask, repair replies that cannot be read and, where the scenario says so, draw invalid answers anew."""
@@ -134,7 +136,7 @@ class _Sampling:
         question, opening = self.inquiry.question, self.opening
         if isinstance(question, Finite):
             return question.parse(text, opening.arrangements[index], opening.mode == "labels")
-        return question.read(text, f"{opening.system[index]}\n{opening.user[index]}")
+        return question.read(text, self.rows[index].prompt)
 
     async def _resample(self) -> None:
         """Draw invalid answers anew, from the opening of their conversation."""
