@@ -225,6 +225,16 @@ class Covariate(CausalPart):
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
+    @pydantic.field_validator("bounds", mode="before")
+    @classmethod
+    def _open_bounds(cls, value: Any) -> Any:
+        """Bounds as they were recorded: JSON has no word for a side that is open."""
+        if isinstance(value, (list, tuple)) and len(value) == 2:
+            return tuple(
+                end if bound is None else bound for bound, end in zip(value, (-math.inf, math.inf), strict=True)
+            )
+        return value
+
     @property
     def fixed(self) -> bool:
         """Whether it has one value for everybody."""
