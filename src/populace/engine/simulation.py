@@ -332,7 +332,9 @@ class Simulation:
             tables |= step_tables.question_tables(self._current.asks)
         columns = people.columns if rows else changed_columns
         if columns:
-            tables["people"] = people.frame if rows else people.frame[["id", *changed_columns]]
+            tables["people"] = (
+                people.frame if rows else pl.DataFrame([people.ids, *map(people.frame.get_column, changed_columns)])
+            )
         if self._stage.events:
             tables["events"] = step_tables.event_table(self._current.number, self._stage.events, people.ids.dtype)
         tables["metrics"] = step_tables.metric_row(self._current.number, self.metrics)
