@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from populace.base.lists import list_column
 from populace.broker import Broker
 from populace.deciders.decision import (
     InquiryResult,
@@ -175,12 +176,6 @@ class _Sampling:
 
 
 def _replies(rows: list[_Row]) -> pl.Series:
-    """The replies of each row as a column of lists, made of all of them at once."""
-    counts = [len(row.replies) for row in rows]
+    """The replies of each row as a column of lists."""
     texts = pl.Series("text", [text for row in rows for text in row.replies], dtype=pl.String)
-    if set(counts) == {1}:
-        return texts.reshape((-1, 1)).cast(pl.List(pl.String))
-    several = pl.DataFrame({"row": np.repeat(np.arange(len(rows)), counts), "text": texts})
-    several = several.group_by("row", maintain_order=True).agg("text")
-    table = pl.DataFrame({"row": np.arange(len(rows))}).join(several, on="row", how="left", maintain_order="left")
-    return table["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
+    return list_column(texts, np.array([len(row.replies) for row in rows], np.int64))
