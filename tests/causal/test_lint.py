@@ -141,6 +141,25 @@ def test_levels_that_differ_in_two_numbers_are_reported() -> None:
     assert kinds == ["bundled"]
 
 
+@pytest.mark.parametrize(
+    ("levels", "units"),
+    [
+        (["$1", "200 cents"], ["$", "cents"]),
+        (["€5", "$5"], ["€", "$"]),
+        (["18 °C", "70 °F"], ["°C", "°F"]),
+        (["1", "2 km"], ["", "km"]),
+        (["1 day", "3 days"], []),
+        (["30 minutes", "2 hours"], []),
+        (["free", "$2.00", "$1,000.00"], []),
+        (["a letter", "two letters"], []),
+    ],
+)
+def test_levels_in_different_units_are_reported(levels: list[str], units: list[str]) -> None:
+    prompts = [LevelPrompt(level, f"By lot, the price is {level}. Do you buy?") for level in levels]
+    found = [finding for finding in lint_prompts(prompts, "price", levels) if finding.kind == "units"]
+    assert [f"({', '.join(units)})" in finding.text for finding in found] == ([True] if units else [])
+
+
 def test_an_observational_question_in_an_interventional_study_is_reported() -> None:
     text = "Among shoppers who paid {} for a coffee, as recorded last year, what share came back?"
     prompts = [LevelPrompt(level, text.format(level)) for level in ("$2", "$4")]

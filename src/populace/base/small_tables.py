@@ -18,6 +18,8 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.plain_tables import PlainTable, Table, TableTypes
+
 MAX_VALUES = 2048
 """How many values a small table holds at most; for larger ones polars is quicker."""
 
@@ -34,18 +36,20 @@ Values = Sequence[Any]
 _Type = pl.DataType | type[pl.DataType]
 
 
-def encode_small(table: pl.DataFrame) -> bytes | None:
+def encode_small(table: Table) -> bytes | None:
     """A table as the bytes of a Parquet file; None where it is too large or has a type that only polars writes."""
     height = table.height
-    if not height or height * table.width > MAX_VALUES:
+    if not height or height * len(table.columns) > MAX_VALUES:
         return None
-    types = table.schema.items()
-    # Types without parameters are compared as classes, which is much quicker.
-    schema = _schema(tuple([(name, dtype if type(dtype) in _NESTED else type(dtype)) for name, dtype in types]))
+    columns: Iterable[Values]
+    if isinstance(table, PlainTable):
+        schema, columns = _plain_schema(table.types), table.columns
+    else:
+        schema, columns = _schema(_short_types(table.schema.items())), zip(*table.rows(), strict=True)
     if schema is None:
         return None
     parts, chunks, offset = [_MAGIC], [], len(_MAGIC)
-    for column, cells in zip(schema.columns, zip(*table.rows(), strict=True), strict=True):
+    for column, cells in zip(schema.columns, columns, strict=True):
         levels, count, values = column.shape(cells)
         distinct = dict.fromkeys(values) if column.is_text else ()
         dictionary, encoding = b"", b"\x00"
@@ -105,6 +109,16 @@ class _Schema:
     columns: tuple[_Column, ...]
     width: bytes
     tail: bytes
+
+
+def _short_types(types: Iterable[tuple[str, pl.DataType]]) -> tuple[tuple[str, _Type], ...]:
+    """Types without parameters as classes, which are compared much quicker."""
+    return tuple([(name, dtype if type(dtype) in _NESTED else type(dtype)) for name, dtype in types])
+
+
+@functools.lru_cache(maxsize=256)
+def _plain_schema(types: TableTypes) -> _Schema | None:
+    return _schema(_short_types(types.types))
 
 
 @functools.lru_cache(maxsize=256)

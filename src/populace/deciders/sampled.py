@@ -6,18 +6,16 @@ nothing of an error enters a prompt. A refusal is respected and recorded.
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from populace.base.lists import list_column
 from populace.broker import Broker
 from populace.deciders.decision import (
     InquiryResult,
+    ReplyColumns,
     answer_codes,
     final_status,
-    prompt_status_column,
     prompt_table,
     status_column,
 )
@@ -158,24 +156,17 @@ class _Sampling:
         status = np.array([row.status for row in rows], np.uint8)
         texts = [question.encode(row.value) if row.value is not None else None for row in rows]
         values = question.decode(pl.Series("value", texts, dtype=pl.String))[opening.of_person]
-        columns: dict[str, Any] = {
-            "replies": _replies(rows),
-            "status": prompt_status_column(status),
-            "call": [row.call for row in rows],
-            "prompt_tokens": [row.tokens[0] for row in rows],
-            "completion_tokens": [row.tokens[1] for row in rows],
-        }
-        if any(row.lead for row in rows):
-            columns["lead"] = [row.lead for row in rows]
+        columns = ReplyColumns(
+            [row.replies for row in rows],
+            status,
+            [row.call for row in rows],
+            [row.tokens[0] for row in rows],
+            [row.tokens[1] for row in rows],
+            lead=[row.lead for row in rows] if any(row.lead for row in rows) else None,
+        )
         table = prompt_table(opening, self.model.spec, "sampled", "", columns)
         ids = self.inquiry.people.ids
         return InquiryResult(
             Answers(question, ids, values, status_column(answer_codes(status)[opening.of_person]), opening.of_person),
             table,
         )
-
-
-def _replies(rows: list[_Row]) -> pl.Series:
-    """The replies of each row as a column of lists."""
-    texts = pl.Series("text", [text for row in rows for text in row.replies], dtype=pl.String)
-    return list_column(texts, np.array([len(row.replies) for row in rows], np.int64))

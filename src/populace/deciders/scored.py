@@ -12,11 +12,11 @@ from populace.base.randomness import uniforms
 from populace.broker import Broker
 from populace.deciders.decision import (
     InquiryResult,
+    ReplyColumns,
     answer_codes,
     apply_temperature,
     draw_options,
     final_status,
-    prompt_status_column,
     prompt_table,
     status_column,
 )
@@ -66,8 +66,8 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
             outcomes = await _divide_ones(inquiry, requests, outcomes, model, broker)
         scored.read(calls, outcomes)
     probabilities, masses, status = scored.arrays()
-    table = prompt_table(rows, model.spec, "scored", lead, _columns(scored, probabilities, masses, status))
-    masses = np.nan_to_num(masses)
+    table = prompt_table(rows, model.spec, "scored", lead, scored.columns(probabilities, masses, status))
+    masses = np.where(np.isnan(masses), 0.0, masses)
     if rows.orders > 1:
         probabilities = probabilities.reshape(-1, rows.orders, probabilities.shape[1]).mean(axis=1)
         masses = masses.reshape(-1, rows.orders).mean(axis=1)
@@ -174,6 +174,12 @@ class _ScoredRows:
         """Distributions, masses and status codes of all rows."""
         return np.array(self.probabilities), np.array(self.masses), np.array(self.status, np.uint8)
 
+    def columns(self, probabilities: Floats, masses: Floats, status: Codes) -> ReplyColumns:
+        """What the journal keeps of the replies."""
+        return ReplyColumns(
+            self.texts, status, self.calls, self.prompt_tokens, self.completion_tokens, None, masses, probabilities
+        )
+
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
     """Option numbers as a column of values."""
@@ -183,22 +189,6 @@ def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
 @functools.lru_cache(maxsize=256)
 def _possible(values: tuple[Any, ...], dtype: pl.DataType) -> pl.Series:
     return pl.Series("value", values, dtype=dtype)
-
-
-def _columns(scored: _ScoredRows, each: Floats, masses: Floats, status: Codes) -> dict[str, Any]:
-    """What the journal keeps of the replies. List columns are made from whole arrays, which is far quicker."""
-    probabilities, unknown = pl.Series(each).cast(pl.List(pl.Float64)), np.isnan(masses)
-    if unknown.any():
-        probabilities = probabilities.zip_with(pl.Series(~unknown), pl.Series([None], dtype=probabilities.dtype))
-    return {
-        "replies": pl.Series(scored.texts, dtype=pl.String).reshape((-1, 1)).cast(pl.List(pl.String)),
-        "status": prompt_status_column(status),
-        "mass": pl.Series(masses, nan_to_null=True),
-        "probabilities": probabilities,
-        "call": scored.calls,
-        "prompt_tokens": scored.prompt_tokens,
-        "completion_tokens": scored.completion_tokens,
-    }
 
 
 def _option_texts(question: Finite, arrangement: Arrangement, mode: Mode) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from populace.base.errors import (
 )
 from populace.base.foreign import for_shell
 from populace.base.formatting import compact_json
+from populace.base.plain_tables import Table
 from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import DeskReplies, InquiryResult, RecordedStep, decide, rejected_prompts, replay
@@ -269,7 +270,7 @@ class Simulation:
     def _check_rejections(self, results: list[InquiryResult]) -> None:
         """Stop if the model rejected every prompt of the run so far, or very many at once: it cannot do the task."""
         rejected = sum(rejected_prompts(result) for result in results)
-        total = sum(result.prompts.height for result in results)
+        total = sum(result.prompt_rows.height for result in results)
         recorded = self.replaying or self._stage.settings.on_failure == "record"
         if rejected == total and not recorded and (rejected >= _MANY_REJECTED or (rejected and not self._has_replies)):
             raise self.broker.rejection_error(rejected)
@@ -323,13 +324,13 @@ class Simulation:
         # A step that never waited would keep signals and displays from their turn.
         await asyncio.sleep(0)
 
-    def _tables_and_facts(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+    def _tables_and_facts(self) -> tuple[dict[str, Table], dict[str, Any]]:
         """The tables of the step, and the facts about it."""
         people = self.scenario.people
         rows, changed_columns = people.take_changes()
         with self._outside_step("a metric"):
             self.metrics = {name: plain_metric(f(self.scenario), name) for name, f in self._metrics.items()}
-        tables: dict[str, pl.DataFrame] = {}
+        tables: dict[str, Table] = {}
         if self._current.asks:
             tables |= step_tables.question_tables(self._current.asks)
         columns = people.columns if rows else changed_columns
@@ -349,7 +350,7 @@ class Simulation:
         }
         return tables, facts
 
-    def _compare(self, number: int, tables: Mapping[str, pl.DataFrame]) -> None:
+    def _compare(self, number: int, tables: Mapping[str, Table]) -> None:
         """Stop where a replayed step made something else than the source holds."""
         if self.source is None:
             return

@@ -21,6 +21,7 @@ import polars as pl
 from populace.base.documents import DocumentError, outside_link, parse_json_object, read_text
 from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError
 from populace.base.locks import acquire, is_locked
+from populace.base.plain_tables import Table
 from populace.journal.manifest import End, Manifest, settings_digest
 from populace.journal.record import Record
 from populace.journal.segments import (
@@ -200,7 +201,7 @@ class Journal(Record):
         return self.commit_of(step - 1).digest if step else START
 
     def commit(
-        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
+        self, step: int, tables: Mapping[str, Table], facts: Mapping[str, Any], usage: Mapping[str, Any]
     ) -> None:
         """Write a step and make it part of the run."""
         self._commits[step] = write_segment(self.folder / "steps", step, tables, self.digest_before(step), facts)

@@ -23,6 +23,7 @@ import polars as pl
 
 from populace.base.documents import DocumentError, name_problem, parse_json_object, read_text
 from populace.base.errors import DamagedRunError, StorageError
+from populace.base.plain_tables import Table, to_polars
 from populace.base.small_tables import encode_small
 
 COMMIT = "COMMIT"
@@ -57,7 +58,7 @@ class Commit:
 
 
 def write_segment(
-    steps: Path, step: int, tables: Mapping[str, pl.DataFrame], previous: str, facts: Mapping[str, Any]
+    steps: Path, step: int, tables: Mapping[str, Table], previous: str, facts: Mapping[str, Any]
 ) -> Commit:
     """Write the tables of a step and commit them in one move.
 
@@ -81,14 +82,16 @@ def write_segment(
     return Commit(step, files, previous, dict(facts), _digest(text))
 
 
-def _write_tables(tables: Mapping[str, pl.DataFrame], folder: str) -> dict[str, tuple[int, str]]:
+def _write_tables(tables: Mapping[str, Table], folder: str) -> dict[str, tuple[int, str]]:
     """Write tables to files in a folder; returns the size and hash of each."""
     files: dict[str, tuple[int, str]] = {}
     sinks = []
     for name, table in tables.items():
         content = encode_small(table)
         if content is None:
-            sinks.append(table.lazy().sink_parquet(f"{folder}/{name}", compression="lz4", statistics=False, lazy=True))
+            sinks.append(
+                to_polars(table).lazy().sink_parquet(f"{folder}/{name}", compression="lz4", statistics=False, lazy=True)
+            )
             continue
         write_file(f"{folder}/{name}", content)
         files[name] = (len(content), _hash_bytes(content))
