@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
@@ -236,11 +237,20 @@ def _reply_lists(replies: Sequence[str | None] | Sequence[list[str]]) -> pl.Seri
 def _json(fields: pl.DataFrame) -> pl.Series | list[str]:
     """Each row as a JSON object; polars is far quicker for many rows, Python for a few."""
     if fields.height <= FEW:
-        return [_encode(row) for row in fields.rows(named=True)]
+        keys = [f"{_encode(name)}: " for name in fields.columns]
+        members = [
+            [key + _encode_value(value) for value in column.to_list()] for key, column in zip(keys, fields, strict=True)
+        ]
+        return [f"{{{', '.join(row)}}}" for row in zip(*members, strict=True)]
     return fields.select(pl.struct(pl.all()).struct.json_encode()).to_series()
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+def _encode_value(value: Any) -> str:
+    """A value as JSON. Texts, which are most of them, are encoded without making an encoder for each."""
+    return encode_basestring(value) if type(value) is str else _encode(value)
 
 
 def _column(name: str, values: Any) -> pl.Series:
