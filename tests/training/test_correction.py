@@ -242,10 +242,12 @@ def test_the_command_writes_a_report(place: Path, tmp_path: Path) -> None:
     mine = plan(place, rounds=1, seeds=[1], control=False)
     (tmp_path / "plan.yaml").write_text(json.dumps(mine.model_dump(mode="json")))
     words = ("correct", str(tmp_path / "plan.yaml"), "--to", str(tmp_path / "out"), "--workspace", str(tmp_path))
-    done = populace(*words, "--device", "cpu", "--trust")
+    done = populace(*words, "--device", "cpu", "--trust", "--seeds", "1")
     assert done.returncode == 0, done.stderr
     assert "round 1" in done.stdout
     assert (tmp_path / "out" / "correction-soup.html").is_file()
+    other = populace(*words, "--seeds", "9")
+    assert other.returncode == 2 and "no seed of the plan named '9'" in " ".join(other.stderr.split())
     again = populace(*words, "--json")
     assert again.returncode == 0, "what was trusted is trusted from then on"
     assert "round" not in again.stderr

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.base.errors import StorageError, TrainingError
+from populace.base.errors import StorageError, TrainingError, UnknownNameError
 from populace.base.randomness import stream
 from populace.engine.run import simulate
 from populace.engine.workspace import Workspace
@@ -93,14 +93,20 @@ class Correction:
         lines = path.read_text("utf-8").splitlines() if path.is_file() else []
         return [RoundResult(**json.loads(line)) for line in lines]
 
-    def run(self, watch: Callable[[RoundResult], None] = lambda result: None) -> list[RoundResult]:
+    def run(
+        self, watch: Callable[[RoundResult], None] = lambda result: None, *, seeds: Sequence[int] = ()
+    ) -> list[RoundResult]:
         """Do what is left of the plan, and return all results.
 
         Args:
             watch: Called with each result.
+            seeds: Only these seeds of the plan, for now; all if empty.
         """
+        for seed in seeds:
+            if seed not in self.plan.seeds:
+                raise UnknownNameError("seed of the plan", str(seed), map(str, self.plan.seeds))
         done = {(each.seed, each.arm, each.round): each for each in self.results}
-        for seed in self.plan.seeds:
+        for seed in seeds or self.plan.seeds:
             for arm in self.plan.arms:
                 if (seed, arm, self.plan.rounds) not in done:
                     self._run_arm(seed, arm, done, watch)
