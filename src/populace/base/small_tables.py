@@ -8,6 +8,8 @@ The schema is copied from a file that polars writes once for each schema, so tha
 both.
 """
 
+from __future__ import annotations
+
 import functools
 import io
 import itertools
@@ -50,29 +52,11 @@ def encode_small(table: Table) -> bytes | None:
         return None
     parts, chunks, offset = [_MAGIC], [], len(_MAGIC)
     for column, cells in zip(schema.columns, columns, strict=True):
-        levels, count, values = column.shape(cells)
-        distinct = dict.fromkeys(values) if column.is_text else ()
-        dictionary, encoding = b"", b"\x00"
-        if 0 < len(distinct) <= len(values) // 2 and len(distinct) <= 256:
-            texts, encoding = column.encode([*distinct]), b"\x10"
-            size = _NUMBERS[len(texts)]
-            dictionary = b"\x15\x04\x15%b\x15%b\x4c\x15%b\x15\x00\x00\x00%b" % (
-                size, size, _NUMBERS[len(distinct)], texts
-            )  # fmt: skip
-            page = levels + _places(values, distinct)
-        else:
-            page = levels + column.encode(values)
-        size, number = _NUMBERS[len(page)], _NUMBERS[count]
-        head = b"\x15\x00\x15%b\x15%b\x2c\x15%b\x15%b\x15\x06\x15\x06\x00\x00" % (size, size, number, encoding)
-        length = len(dictionary) + len(head) + len(page)
-        size, place = _NUMBERS[length], _NUMBERS[offset + len(dictionary)]
-        chunks.append(
-            b"%b\x16%b\x16%b\x16%b\x26%b\x26%b\x00\x00" % (column.repeated, number, size, size, place, _NUMBERS[offset])
-            if dictionary
-            else b"%b\x16%b\x16%b\x16%b\x26%b\x00\x00" % (column.plain, number, size, size, place)
-        )
-        parts += dictionary, head, page
-        offset += length
+        begin, content, data = _encode_again(column, cells) if column.is_exact else _encode(column, cells)
+        place, end = _NUMBERS[offset + data], b"\x26%b\x00\x00" % _NUMBERS[offset] if data else b"\x00\x00"
+        chunks.append(b"%b\x26%b%b" % (begin, place, end))
+        parts.append(content)
+        offset += len(content)
         if offset > MAX_BYTES:
             return None
     rows, total = _NUMBERS[height], _NUMBERS[offset - len(_MAGIC)]
@@ -82,12 +66,56 @@ def encode_small(table: Table) -> bytes | None:
     return b"".join((*parts, footer, len(footer).to_bytes(4, "little"), _MAGIC))
 
 
-@dataclass(frozen=True)
+_Chunk = tuple[bytes, bytes, int]
+"""How the footer begins what it says of a column, its pages, and where among them the one with its data begins."""
+
+
+def _encode(column: _Column, cells: Values) -> _Chunk:
+    """The values of a column as pages."""
+    levels, count, values = column.shape(cells)
+    distinct = dict.fromkeys(values) if column.is_text else ()
+    begin, dictionary, encoding = column.plain, b"", b"\x00"
+    if 0 < len(distinct) <= len(values) // 2 and len(distinct) <= 256:
+        texts, begin, encoding = column.encode([*distinct]), column.repeated, b"\x10"
+        size = _NUMBERS[len(texts)]
+        dictionary = b"\x15\x04\x15%b\x15%b\x4c\x15%b\x15\x00\x00\x00%b" % (
+            size, size, _NUMBERS[len(distinct)], texts
+        )  # fmt: skip
+        page = levels + _places(values, distinct)
+    else:
+        page = levels + column.encode(values)
+    size, number = _NUMBERS[len(page)], _NUMBERS[count]
+    head = b"\x15\x00\x15%b\x15%b\x2c\x15%b\x15%b\x15\x06\x15\x06\x00\x00" % (size, size, number, encoding)
+    content = b"".join((dictionary, head, page))
+    size = _NUMBERS[len(content)]
+    return b"%b\x16%b\x16%b\x16%b" % (begin, number, size, size), content, len(dictionary)
+
+
+def _encode_again(column: _Column, cells: Values) -> _Chunk:
+    """The same for a column that may have been encoded before: half of the columns of a step are those of the step
+    before, such as ids, the text of a question and who answered it."""
+    key = (column, tuple(cells))
+    chunk = _CHUNKS.get(key)
+    if chunk is None:
+        chunk = _encode(column, cells)
+        if len(chunk[1]) <= _MAX_CHUNK:
+            if len(_CHUNKS) >= _MOST_CHUNKS:
+                _CHUNKS.clear()
+            _CHUNKS[key] = chunk
+    return chunk
+
+
+_MOST_CHUNKS, _MAX_CHUNK = 512, 4096
+_CHUNKS: dict[tuple[_Column, tuple[Any, ...]], _Chunk] = {}
+
+
+@dataclass(frozen=True, eq=False)
 class _Column:
     """How the values of a column are written, and how the footer begins what it says of it.
 
     Attributes:
         is_text: Whether its values are texts.
+        is_exact: Whether values that are equal are the same, which 0.0 and -0.0 are not, and can be looked up.
         shape: Takes a column apart: the levels that say what is missing, how many there are, and what is there.
         encode: The values as bytes.
         plain: The beginning of its part of the footer: type, encodings and path.
@@ -95,6 +123,7 @@ class _Column:
     """
 
     is_text: bool
+    is_exact: bool
     shape: Callable[[Values], tuple[bytes, int, Values]]
     encode: Callable[[Values], bytes]
     plain: bytes
@@ -151,6 +180,7 @@ def _column(name: str, dtype: _Type) -> _Column | None:
     begins = b"\x26\x00\x1c\x15" + _NUMBERS[physical] + b"\x19"
     return _Column(
         physical == _BYTE_ARRAY,
+        not nested and physical != _DOUBLE,
         _list_shape if nested else _flat_shape,
         encode,
         begins + b"\x25\x00\x06" + ends,

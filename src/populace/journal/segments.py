@@ -44,6 +44,8 @@ _MAX_COMMIT = 16_000_000
 _SMALL_BYTES = 256_000
 """Files up to this size are compared with their hash whenever they are read, which takes little beside reading them."""
 _RESTORE = "Restore it from a copy."
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_APPEND = _WRITE & ~os.O_TRUNC | os.O_APPEND
 
 
 @dataclass(frozen=True)
@@ -115,15 +117,18 @@ def _make_folder(path: str) -> None:
 
 
 def write_file(path: str, content: bytes, *, append: bool = False) -> int:
-    """Write a file, or add to its end, without a buffer, which takes longer to make than a small file to write.
+    """Write a file, or add to its end, without a file object, which takes longer to make than a small file to write.
 
     Returns:
         How many bytes the file has.
     """
-    with open(path, "ab" if append else "wb", buffering=0) as file:
+    file = os.open(path, _APPEND if append else _WRITE, 0o666)
+    try:
         while content:
-            content = content[file.write(content) :]
-        return file.tell()
+            content = content[os.write(file, content) :]
+        return os.lseek(file, 0, os.SEEK_CUR)
+    finally:
+        os.close(file)
 
 
 def committed_steps(steps: Path, known: Container[int] = ()) -> list[int]:

@@ -20,6 +20,7 @@ from populace.prompting.inquiry import Situation
 
 _VARIANT = "variant of the prompt"
 _MEMORIES = "what comes to mind"
+_ZERO = pl.Series([0], dtype=pl.Int32)
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,12 @@ def compose(
         columns[_MEMORIES] = situation.memories.texts
     if variant is not None:
         columns[_VARIANT] = pl.Series(variant)
-    of_person, rows = distinct([_exact(column) for column in columns.values()], len(people))
-    first = pl.Series(rows).cast(pl.UInt32)
-    values = {name: column[first] for name, column in columns.items()}
+    of_person, rows = distinct(list(columns.values()), len(people))
     count = len(rows)
+    values = columns
+    if count < len(people):
+        first = pl.Series(rows).cast(pl.UInt32)
+        values = {name: column[first] for name, column in columns.items()}
     situations = situation.given.render(situation.constants, values, count)
     for name, gap in ((_MEMORIES, "\n\n"), (HEARD, "\n")):
         if name in values:
@@ -92,7 +95,7 @@ def compose(
         profile.render(situation.constants, values, count),
         situations,
         situation.question.template.render(situation.constants, values, count),
-        values[_VARIANT] if variant is not None else pl.Series(np.zeros(count, np.int32)),
+        values[_VARIANT] if variant is not None else _ZERO.new_from_index(0, count),
         pl.DataFrame([values[name].alias(name) for name in values if name in field_names]),
     )
 
@@ -124,8 +127,13 @@ def _exact(column: pl.Series) -> pl.Series:
     return column
 
 
+def _exact_values(values: list[Any]) -> list[Any]:
+    """The same for a few values."""
+    return values if {str, int}.issuperset(map(type, values)) else list(map(repr, values))
+
+
 def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Number the distinct rows in order of first appearance.
+    """Number the distinct rows in order of first appearance: rows whose values are written in different ways.
 
     Returns:
         For each row its number, and for each number the first row that has it.
@@ -134,13 +142,13 @@ def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int3
         return np.zeros(height, np.int32), np.zeros(1, np.int64)
     if height <= FEW:
         numbers: dict[tuple[Any, ...], int] = {}
-        rows = zip(*(column.to_list() for column in columns), strict=True)
+        rows = list(zip(*[_exact_values(column.to_list()) for column in columns], strict=True))
         codes = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int32)
-        return codes, np.unique(codes, return_index=True)[1].astype(np.int64)
+        return codes, np.array([rows.index(row) for row in numbers] if len(numbers) < height else range(height))
     names = [f"c{index}" for index in range(len(columns))]
-    frame = pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)]).with_row_index(
-        "row"
-    )
+    frame = pl.DataFrame(
+        [_exact(column).alias(name) for column, name in zip(columns, names, strict=True)]
+    ).with_row_index("row")
     first = frame.select(pl.col("row").first().over(names)).to_series().to_numpy()
     leads = first == np.arange(height, dtype=first.dtype)
     return (np.cumsum(leads, dtype=np.int32) - 1)[first], np.flatnonzero(leads)
