@@ -1,8 +1,9 @@
 """Nominal against actual: how often intervals hold a known truth, and how often tests find what is not there.
 
 Every cell simulates data sets whose truth is known and calls the functions that users call. A cell counts as warned
-where a warning stands beside nearly all of its intervals. `python benchmarks/coverage.py` (or `make audit`) writes the
-table into docs/concepts/statistics.md, `--part designs` only the rows of a part; the tests run a part of it.
+where a warning stands beside nearly all of its intervals. `python benchmarks/coverage.py` writes the table into
+docs/concepts/statistics.md, each row as soon as it is there, `--part designs` only the rows of a part; the tests run a
+part of it.
 """
 
 import argparse
@@ -54,16 +55,19 @@ def _short(x: float) -> str:
     return f"{x:.3f}".lstrip("0") if x < 1 else "1.000"
 
 
-def write(rows: list[str], whole: bool) -> None:
-    """Write rows into the table of the page, in place of those of the same procedures unless it is all of them."""
+def write(rows: list[str], *, whole: bool) -> None:
+    """Write rows into the table of the page, each in its place; a whole table leaves out rows that are not computed."""
     text = DOCS.read_text(encoding="utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    if not whole:
-        known = text.split(BEGIN)[1].split(END)[0].strip().splitlines()[2:]
-        fresh = {line.split(" | ")[0] for line in rows}
-        rows = [line for line in known if line.split(" | ")[0] not in fresh] + rows
-    table = "\n".join([HEAD, *rows])
-    DOCS.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
+    known = text.split(BEGIN)[1].split(END)[0].strip().splitlines()[2:]
+    table = {} if whole else {_name(line): line for line in known}
+    table |= {_name(line): line for line in rows}
+    DOCS.write_text(f"{before}{BEGIN}\n\n{chr(10).join([HEAD, *table.values()])}\n\n{END}{after}", encoding="utf-8")
+
+
+def _name(line: str) -> tuple[str, ...]:
+    """What a row is about: procedure, data and n."""
+    return tuple(line.split(" | ")[:3])
 
 
 def main() -> None:
@@ -77,9 +81,11 @@ def main() -> None:
         for each in PARTS[part](options.sets):
             cells.append(each)
             print(row(each), flush=True)
+            if not options.check:  # a row is kept as soon as it is computed
+                write([row(each)], whole=False)
     failing = [each for each in cells if not each.holds]
-    if not options.check:
-        write([row(each) for each in cells], whole=options.part is None)
+    if not options.check and options.part is None:
+        write([row(each) for each in cells], whole=True)
     print(f"{len(cells)} cells, {len(failing)} below their bar")
     raise SystemExit(bool(failing))
 

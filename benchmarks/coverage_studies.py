@@ -59,7 +59,7 @@ def studies(sets: int) -> Iterator[Cell]:
         )
         return fit["told[1]"].estimate.contains(1.0), "effect_over" in fit.words
 
-    yield cell("`fit_mixed_model`, random intercept", "effects that vary", "8 models", mixed, max(1, sets // 5))
+    yield cell("`fit_mixed_model`, random intercept", "effects that vary", "8 models", mixed, sets)
     for shared in (False, True):
 
         def path(rng: np.random.Generator, shared=shared) -> Outcome:
@@ -127,9 +127,7 @@ def _decompositions(sets: int) -> Iterator[Cell]:
                     shares, truth = study(rng)
                     return shares[part].contains(truth[part]), bool(shares.warning)
 
-                yield cell(
-                    f"`decompose`, share of {part}", f"{layout}, {tails}", f"{seeds} seeds", share, max(1, sets // 2)
-                )
+                yield cell(f"`decompose`, share of {part}", f"{layout}, {tails}", f"{seeds} seeds", share, sets)
 
 
 def _sobol(sets: int) -> Iterator[Cell]:
@@ -146,13 +144,8 @@ def _sobol(sets: int) -> Iterator[Cell]:
             found = sobol_indices(pl.concat(frames), "out", seed=seed, replicate="replicate", resamples=199).first["x"]
             return found.contains(1 / 1.49), bool(found.warning)
 
-        yield cell(
-            "`sobol_indices`, common seeds",
-            "slope that depends on the seed",
-            f"{replicates} seeds",
-            index,
-            sets // 2 or 1,
-        )
+        data = "slope that depends on the seed"
+        yield cell("`sobol_indices`, common seeds", data, f"{replicates} seeds", index, sets)
 
 
 def crossed(sets: int) -> Iterator[Cell]:

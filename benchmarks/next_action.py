@@ -4,16 +4,24 @@ Sessions with a known truth are made up, a model learns from training people in 
 predicted for unseen people and for unseen shops. With a writer, reasoning traces are added and checked first.
 
     python benchmarks/next_action.py --base BASE.gguf --to build/next-action --device cuda
-    python benchmarks/next_action.py --base BASE.gguf --to build/next-action --device cuda --writer MODEL
+    python benchmarks/next_action.py --base BASE.gguf --to build/reasoning --device cuda --writer MODEL
+
+What is done is in the folder, and `next-action.json` is written anew after each phase. The same command goes on after
+an interruption. All sizes are options: `--people`, `--passes` and `--most` decide how long it takes.
 """
 
 import argparse
+import hashlib
 import json
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+
+import polars as pl
 
 from populace.evaluation.next_action import (
     NextActionCases,
+    NextActionPredictions,
     NextActionReport,
     known_preferences,
     majority_predictions,
@@ -21,94 +29,199 @@ from populace.evaluation.next_action import (
     predict_actions,
     synthesise_reasoning,
 )
+from populace.evaluation.next_action.asking import Thinking
+from populace.models import from_peft
 from populace.training import ModelVocabulary, SupervisedSettings, Trainer, choose_device, load_base
 from populace.training.base_network import add_lora
 from populace.training.session_examples import SessionReasoning, SessionSource
 from populace.worlds.web.session_generator import generate_sessions
 from populace.worlds.web.sessions import WebSessions
 
-THINKING = {"none": "none", "recorded": "own", "shuffled": "own"}
+THINKING: dict[SessionReasoning, Thinking] = {"none": "none", "recorded": "own", "shuffled": "own"}
 """How a model that learned with reasoning of a kind is asked."""
+HELD_OUT = ("unseen_people", "unseen_shops")
+"""The parts that are predicted."""
+PAIRS = [
+    ("fine-tuned", "zero-shot"),
+    ("fine-tuned", "majority"),
+    ("fine-tuned", "majority by page"),
+    ("fine-tuned, recorded reasoning", "fine-tuned"),
+    ("fine-tuned, recorded reasoning", "fine-tuned, shuffled reasoning"),
+]
+"""The predictors that are compared."""
 
 
-def fine_tuned(
-    base: Path, sessions: WebSessions, unseen: WebSessions, reasoning: SessionReasoning, arguments: argparse.Namespace
-) -> Path:
-    """Train an adapter on sessions; returns its folder."""
-    folder = arguments.to / f"adapter-{reasoning}"
-    vocabulary = ModelVocabulary(base)
-    settings = SupervisedSettings(
-        rank=arguments.rank, batch=arguments.batch, length=2048, learning_rate=arguments.rate, pool=8, check_every=2
-    )
-    model = add_lora(load_base(base, arguments.device), settings.rank, settings.seed, settings.matrices)
-    source = SessionSource(sessions, vocabulary, reasoning=reasoning)
-    looked_at = SessionSource(unseen, vocabulary, reasoning=reasoning).examples(0)
-    trainer = Trainer(model, vocabulary, settings, folder=folder / "state", workers=arguments.workers)
-    (folder / "state").mkdir(parents=True, exist_ok=True)
-    print(f"{reasoning}: {len(source):,} actions, {source.left_out:,} left out", flush=True)
-    trainer.train([source], [arguments.passes], unseen=looked_at, watch=lambda look: print(look, flush=True))
-    model.save_pretrained(folder)
-    return folder
+class NextActionBenchmark:
+    """The phases of the benchmark; each is skipped where its result is in the folder.
+
+    Args:
+        arguments: The options of the command.
+    """
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments, self.folder = arguments, arguments.to
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.result = self.folder / "next-action.json"
+        options = {name: str(value) for name, value in sorted(vars(arguments).items()) if name not in ("to", "workers")}
+        self.figures: dict[str, Any] = {"options": options, "seconds": {}, "training": {}, "parts": {}}
+        if self.result.is_file():
+            before = json.loads(self.result.read_text("utf-8"))
+            if before["options"] != options:
+                raise SystemExit(f"{self.folder} holds another benchmark. Name another folder, or give its options.")
+            self.figures = before
+        self.began = time.monotonic()
+        self.sessions = generate_sessions(arguments.people, shops=arguments.shops, visits=arguments.visits, seed=1)
+        self.parts = self.sessions.split()
+        self.say(f"sessions: { {name: part.table.height for name, part in self.parts.items()} } actions")
+        for name in ("development", *HELD_OUT):
+            if self.parts[name].table["person"].n_unique() < 2:
+                raise SystemExit(f"The part {name} has fewer than two people. Raise --people, or --visits.")
+
+    def say(self, text: str) -> None:
+        """Print a line with the seconds since the beginning."""
+        print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
+
+    def write(self, phase: str, began: float) -> None:
+        """Write what is known so far."""
+        seconds = self.figures["seconds"]
+        seconds[phase] = round(seconds.get(phase, 0.0) + time.monotonic() - began, 1)
+        beside = self.result.with_suffix(".new")
+        beside.write_text(json.dumps(self.figures, indent=1), "utf-8")
+        beside.replace(self.result)
+        self.say(f"{phase}: done")
+
+    def run(self) -> None:
+        """Do what is left."""
+        learned, unseen = self.lessons()
+        adapters = {reasoning: self.adapter(reasoning, mine, unseen) for reasoning, mine in learned.items()}
+        for part in HELD_OUT:
+            self.score(part, adapters)
+
+    def lessons(self) -> tuple[dict[SessionReasoning, WebSessions], WebSessions]:
+        """The sessions that each condition learns from, and those that are looked at on the way."""
+        training, development = self.parts["training"], self.parts["development"]
+        if not self.arguments.writer:
+            return {"none": training}, development
+        people = training.table["person"].unique(maintain_order=True).head(self.arguments.traced).to_list()
+        few = WebSessions(training.table.filter(training.table["person"].is_in(people)))
+        with_traces = self.traces("training", few)
+        # All conditions learn from the same people, so that they differ in reasoning alone.
+        learned: dict[SessionReasoning, WebSessions] = dict.fromkeys(get_args(SessionReasoning), with_traces)
+        return learned, self.traces("development", development)
+
+    def traces(self, name: str, sessions: WebSessions) -> WebSessions:
+        """The sessions with what the writer says that people thought."""
+        path, began = self.folder / f"traces-{name}.parquet", time.monotonic()
+        if not path.is_file():
+            self.say(f"traces, {name}: {sessions.table.height:,} actions")
+            judge = self.arguments.judge if name == "training" else None
+            traces = synthesise_reasoning(sessions, self.arguments.writer, judge=judge)
+            traces.table.write_parquet(self.folder / f"traces-{name}-all.parquet")
+            traces.sessions.write(path)
+            share, counts = traces.consistent_share, traces.counts().to_dicts()
+            self.figures[f"traces, {name}"] = {"consistent": share, "counts": counts}
+            self.write(f"traces, {name}", began)
+        return WebSessions.read(path)
+
+    def adapter(self, reasoning: SessionReasoning, sessions: WebSessions, unseen: WebSessions) -> Path:
+        """Train an adapter on sessions, or take the one that is there."""
+        arguments, began = self.arguments, time.monotonic()
+        path = self.folder / f"next-action-{reasoning}.gguf"
+        if path.is_file():
+            return path
+        vocabulary = ModelVocabulary(arguments.base)
+        settings = SupervisedSettings(
+            rank=arguments.rank, batch=arguments.batch, length=arguments.length, learning_rate=arguments.rate,
+            pool=arguments.pool, check_every=1,
+        )  # fmt: skip
+        self.say(f"training, reasoning {reasoning}: reading the base")
+        model = add_lora(load_base(arguments.base, arguments.device), settings.rank, settings.seed, settings.matrices)
+        source = SessionSource(sessions, vocabulary, reasoning=reasoning)
+        looked_at = SessionSource(unseen, vocabulary, reasoning=reasoning).examples(0)
+        identity = hashlib.sha256(json.dumps([self.figures["options"], reasoning]).encode()).hexdigest()
+        state = self.folder / f"training-{reasoning}"
+        trainer = Trainer(model, vocabulary, settings, folder=state, workers=arguments.workers, identity=identity)
+        self.say(f"training, reasoning {reasoning}: {len(source):,} actions, {source.left_out:,} left out")
+
+        def watch(look: Any) -> None:
+            self.say(f"training, reasoning {reasoning}: {look}")
+            self.figures["training"][reasoning] = [vars(each) for each in trainer.looks]
+            self.write(f"training, reasoning {reasoning}, {look.progress:.0%}", time.monotonic())
+
+        trainer.train([source], [arguments.passes], unseen=looked_at, watch=watch)
+        model.save_pretrained(state / "adapter")
+        manifest = {
+            "kind": "calibrated",
+            "note": f"Learned from made-up web sessions, reasoning {reasoning}.",
+            "data": [{"name": "made-up web sessions", "licence": "CC0-1.0"}],
+            "assumptions": ["People in made-up shops act by a rule of this project."],
+            "settings": settings.model_dump(mode="json"),
+        }
+        from_peft(state / "adapter", arguments.base, path, manifest=manifest, name=path.stem)
+        self.figures["training"][reasoning] = [vars(each) for each in trainer.looks]
+        self.figures[f"too long, reasoning {reasoning}"] = trainer.too_long
+        self.write(f"training, reasoning {reasoning}", began)
+        return path
+
+    def score(self, part: str, adapters: dict[SessionReasoning, Path]) -> None:
+        """Predict the actions of a part with every predictor, and report what is there after each."""
+        training, base = self.parts["training"], self.arguments.base
+        cases = NextActionCases.from_sessions(self.parts[part], purchase_elements=self.sessions.purchase_elements)
+        cases = cases.take(self.arguments.most)
+        self.say(f"{part}: {len(cases):,} cases")
+        arms = [
+            majority_predictions(cases, training),
+            page_majority_predictions(cases, training),
+            known_preferences(cases),
+        ]
+        device = "" if self.arguments.device == "cuda" else "?device=cpu"
+        models: dict[str, tuple[str, Thinking]] = {"zero-shot": (f"transformers:{base}{device}", "none")}
+        for reasoning, path in adapters.items():
+            name = "fine-tuned" if reasoning == "none" else f"fine-tuned, {reasoning} reasoning"
+            models[name] = f"transformers:{base}+{path}{device}", THINKING[reasoning]
+        for name, (spec, thinking) in models.items():
+            began = time.monotonic()
+            path = self.folder / f"{part}-{name.replace(', ', '-').replace(' ', '-')}.parquet"
+            known = path.is_file()
+            if not known:
+                predictions = predict_actions(cases, spec, thinking=thinking, name=name)
+                predictions.table.write_parquet(path)
+            arms.append(NextActionPredictions(name, pl.read_parquet(path)))
+            names = {arm.name for arm in arms}
+            report = NextActionReport.of(part, cases, arms, compare=[pair for pair in PAIRS if set(pair) <= names])
+            self.figures["parts"][part] = report.figures()
+            if not known:
+                self.write(f"{part}, {name}", began)
+        report.write(self.folder)
+        print(report.table(), flush=True)
+        for (first, second), value in report.differences:
+            print(f"{first} − {second}: {value}", flush=True)
 
 
-def main() -> None:
-    """Make sessions, train and score."""
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
+    """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", type=Path, required=True, help="A GGUF file of the model that learns.")
     parser.add_argument("--to", type=Path, required=True, help="A folder for adapters and reports.")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--people", type=int, default=2000)
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--people", type=int, default=1000)
     parser.add_argument("--shops", type=int, default=12)
-    parser.add_argument("--most", type=int, default=1500, help="At most so many cases of each part.")
+    parser.add_argument("--visits", type=int, default=2)
+    parser.add_argument("--most", type=int, default=1000, help="At most so many cases of each part.")
     parser.add_argument("--passes", type=float, default=2.0)
     parser.add_argument("--rank", type=int, default=32)
-    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--length", type=int, default=2048, help="Tokens in a packed sequence.")
+    parser.add_argument("--batch", type=int, default=16, help="Sequences in a step.")
+    parser.add_argument("--pool", type=int, default=4, help="Parts of 500 actions between two looks.")
     parser.add_argument("--rate", type=float, default=5e-4)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--writer", help="A model that writes reasoning traces.")
     parser.add_argument("--judge", help="A model that checks them.")
     parser.add_argument("--traced", type=int, default=400, help="How many training people get traces.")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     arguments.device = choose_device(arguments.device)
-    arguments.to.mkdir(parents=True, exist_ok=True)
-    sessions = generate_sessions(arguments.people, shops=arguments.shops, visits=2, seed=1)
-    parts = sessions.split()
-    learned: dict[SessionReasoning, WebSessions] = {"none": parts["training"]}
-    looked_at = parts["development"]
-    if arguments.writer:
-        people = parts["training"].table["person"].unique(maintain_order=True).head(arguments.traced).to_list()
-        few = WebSessions(parts["training"].table.filter(parts["training"].table["person"].is_in(people)))
-        traces = synthesise_reasoning(few, arguments.writer, judge=arguments.judge)
-        print(traces.counts(), flush=True)
-        looked_at = synthesise_reasoning(looked_at, arguments.writer).sessions
-        # All conditions learn from the same people, so that they differ in reasoning alone.
-        learned = {"none": few, "recorded": traces.sessions, "shuffled": traces.sessions}
-    folders = {
-        reasoning: fine_tuned(arguments.base, mine, looked_at, reasoning, arguments)
-        for reasoning, mine in learned.items()
-    }
-    figures: dict[str, Any] = {}
-    for part in ("unseen_people", "unseen_shops"):
-        cases = NextActionCases.from_sessions(parts[part], purchase_elements=sessions.purchase_elements)
-        cases = cases.take(arguments.most)
-        arms = [majority_predictions(cases, parts["training"]), page_majority_predictions(cases, parts["training"])]
-        arms.append(predict_actions(cases, f"transformers:{arguments.base}", name="zero-shot"))
-        for reasoning, folder in folders.items():
-            name = "fine-tuned" if reasoning == "none" else f"fine-tuned, {reasoning} reasoning"
-            spec = f"transformers:{arguments.base}+{folder}"
-            arms.append(predict_actions(cases, spec, thinking=THINKING[reasoning], name=name))  # type: ignore[arg-type]
-        arms.append(known_preferences(cases))
-        names = [arm.name for arm in arms]
-        pairs = [("fine-tuned", "zero-shot"), ("fine-tuned", "majority by page")]
-        pairs += [
-            ("fine-tuned, recorded reasoning", other) for other in ("fine-tuned", "fine-tuned, shuffled reasoning")
-        ]
-        report = NextActionReport.of(part, cases, arms, compare=[pair for pair in pairs if set(pair) <= set(names)])
-        report.write(arguments.to)
-        figures[part] = report.figures()
-        print(report.table(), report.differences, flush=True)
-    (arguments.to / "next-action.json").write_text(json.dumps(figures, indent=1))
+    return arguments
 
 
 if __name__ == "__main__":
-    main()
+    NextActionBenchmark(parse_arguments()).run()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from populace.base.plain_tables import PlainTable, TableTypes
 from populace.base.small_tables import MAX_BYTES, MAX_VALUES, encode_small
 from populace.journal.segments import write_segment
 from support.audit import size
@@ -67,6 +68,10 @@ def test_whatever_a_small_table_holds_polars_and_pyarrow_read_it_back(table: pl.
     one, other = pq.read_table(io.BytesIO(content)), pq.read_table(by_polars)
     assert one.schema == other.schema
     assert pl.DataFrame(one).equals(pl.DataFrame(other), null_equal=True)
+    plain = PlainTable(TableTypes.of(table.schema), [column.to_list() for column in table])
+    assert encode_small(plain) == content
+    assert plain.frame.schema == table.schema
+    assert plain.frame.equals(table, null_equal=True)
 
 
 def test_a_text_that_repeats_itself_is_written_once() -> None:

@@ -1,11 +1,8 @@
 """The ambiguity lint: ambiguous designs are found before a call is spent, and clean ones raise no alarm.
 
-The clean designs were written before the lint existed, by the author of the lint, and have not been changed since; the
-file was committed first. On its first run the lint raised 2 alarms in 66 clean designs and found all 40 ambiguous ones;
-two words were then added to its list of the parts of a design ("offers", "attributes"). Both sets are thus kinder to
-the lint than the world is: `designs/later.toml` holds 130 designs that were written afterwards, with the results of the
-first run on each round of them. `designs/unseen.toml` holds 90 of another author, of whom the first 75 were written before
-this author had read the lint.
+`designs/clean.toml` was written before the lint existed, by its author. All other sets were written later, by three
+authors, and say at their top who wrote them and what the lint made of them at first. `designs/held_out.toml` was not in
+view when the lint was changed: do not tune the lint on it.
 """
 
 from __future__ import annotations
@@ -61,11 +58,12 @@ def test_at_most_3_of_60_clean_designs_raise_an_alarm() -> None:
     assert len(designs("clean")) >= 60 and len(alarms) <= 3, alarms
 
 
-@pytest.mark.parametrize("name", ["later", "unseen"])
+@pytest.mark.parametrize("name", ["later", "unseen", "fresh", "held_out"])
 def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
     path = Path(__file__).parent / "designs" / f"{name}.toml"
     later = tomllib.loads(path.read_text("utf-8"))
-    assert sum(bool(findings(design)) for design in later["clean"]) <= 0.05 * len(later["clean"])
+    assert len(later["clean"]) >= 60 and len(later["ambiguous"]) >= 30
+    assert sum(bool(findings(design)) for design in later["clean"]) <= 3
     assert sum(bool(findings(design)) for design in later["ambiguous"]) >= 0.9 * len(later["ambiguous"])
 
 
@@ -141,6 +139,25 @@ def test_levels_that_differ_in_two_numbers_are_reported() -> None:
     text = "The offer was chosen at random: a phone for {}. Do you buy it?"
     kinds = [f.kind for f in lint_prompts([LevelPrompt(x, text.format(x)) for x in levels], "offer", levels)]
     assert kinds == ["bundled"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "units"),
+    [
+        (["$1", "200 cents"], ["$", "cents"]),
+        (["€5", "$5"], ["€", "$"]),
+        (["18 °C", "70 °F"], ["°C", "°F"]),
+        (["1", "2 km"], ["", "km"]),
+        (["1 day", "3 days"], []),
+        (["30 minutes", "2 hours"], []),
+        (["free", "$2.00", "$1,000.00"], []),
+        (["a letter", "two letters"], []),
+    ],
+)
+def test_levels_in_different_units_are_reported(levels: list[str], units: list[str]) -> None:
+    prompts = [LevelPrompt(level, f"By lot, the price is {level}. Do you buy?") for level in levels]
+    found = [finding for finding in lint_prompts(prompts, "price", levels) if finding.kind == "units"]
+    assert [f"({', '.join(units)})" in finding.text for finding in found] == ([True] if units else [])
 
 
 def test_an_observational_question_in_an_interventional_study_is_reported() -> None:

@@ -35,6 +35,12 @@ def test_a_falling_curve_falls_throughout() -> None:
     assert found.largest_rise == found.excess == 0
 
 
+def test_a_flat_curve_falls_nowhere_and_one_that_reaches_zero_may_stay_there() -> None:
+    flat = shape([0.5, 0.5, 0.5, 0.5], noise=0)
+    assert (flat.falling_steps, flat.falling_items, flat.verdict) == (0, 0, "no certain rise")
+    assert shape([0.6, 0.2, 0.0, 0.0], noise=0).verdict == "falls throughout"
+
+
 def test_an_inverted_u_rises_beyond_chance() -> None:
     found = shape([0.2, 0.8, 0.6, 0.1])
     assert found.certain_rises == 1 and found.verdict == "rises at some step"

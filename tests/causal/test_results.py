@@ -253,6 +253,12 @@ def test_the_command_writes_a_report_that_says_uninformative_first(tmp_path: Pat
     assert figures["designs"]["aggregate"]["kind"] == "forecast"
     checked = populace("causal", str(file), "--check", "--json", "--workspace", str(tmp_path))
     assert json.loads(checked.stdout)["data"]["findings"]
+    again = populace("causal", "--runs", str(tmp_path), "--to", str(tmp_path / "again"), "--json")
+    recorded = json.loads(again.stdout)["data"]
+    assert len(recorded["ranges"]) == 3 and recorded["drift"]
+    assert {key: recorded[key] for key in figures if key != "files"} == {
+        key: value for key, value in figures.items() if key != "files"
+    }
 
 
 def test_the_report_shows_curves_designs_and_every_diagnostic(tmp_path: Path) -> None:

@@ -56,6 +56,11 @@ def test_items_and_personas_may_be_tables_beside_the_file(tmp_path: Path) -> Non
         ("levels: [1, 2]", "levels: [1, 1.0e+300]", 4, "too large"),
         ("levels: [1, 2]", "levels: [1, 1]", 4, "there twice"),
         ("levels: [1, 2]", "levels: [1, two]", 4, "numbers and words mixed"),
+        ("levels: [1, 2]", "levels: [1, .inf]", 4, "not a number"),
+        ("levels: [1, 2]", 'levels: [low, "Low "]', 4, "there twice"),
+        ("levels: [1, 2]", 'levels: ["1", "-2"]', 4, "a number in quotation marks"),
+        ("levels: [1, 2]", "levels: [1, 2]\n  low: .nan", 5, "not a number"),
+        ("title: Apples", "title: Apples\nunit: .inf", 2, "finite"),
         ("levels: [1, 2]", "levels: [1, 2]\n  probabilities: [1]", 5, "probabilities"),
         ('statement: "It costs {price} dollars."', "statement: It is cheap.", 5, "all levels would read the same"),
         ('statement: "It costs {price} dollars."', 'statement: "{price} and {cost}"', 5, "nothing fills the field {cost}"),
@@ -64,6 +69,10 @@ def test_items_and_personas_may_be_tables_beside_the_file(tmp_path: Path) -> Non
         ("question: Do you buy?", 'question: "Do you buy {"', 7, "not well formed"),
         ("success: yes", "success: maybe", 9, "not one of the options"),
         ("name: income", "name: price", 11, "the covariate 'price' is also the treatment"),
+        ("name: income", "name: Price", 11, "the covariate 'Price' is also the treatment"),
+        ("name: income", "name: cost\n    values: [1]\n    statement: It costs {cost} dollars!", 11, "'cost' is also"),
+        ("name: income", "name: a\n    question: x\n  - name: A", 13, "two covariates have one name: 'a' and 'A'"),
+        ("question: What do you earn?", 'statement: "{income}"\n    values: [.nan]', 13, "is not a number"),
         ("question: What do you earn?", "values: [1]", 11, "neither stated nor asked for"),
         ("question: What do you earn?", 'statement: "You earn {income}."', 11, "has no values"),
         ("question: What do you earn?", "question: Really?\n    colour: red", 13, "has no key 'colour'"),
@@ -131,6 +140,22 @@ def test_levels_can_be_added_to_a_column_of_the_items() -> None:
     assert added.treatment.value_at(1, added.item_table).to_list() == [2.2, 3.7]
     with pytest.raises(CausalStudyError, match="no column 'weight'"):
         study(treatment=added.treatment.model_dump() | {"base": "weight"})
+
+
+def test_a_price_that_is_negative_or_endless_through_the_items_is_refused() -> None:
+    treatment = {"name": "price", "levels": [-1, 0], "base": "regular_price", "statement": "It costs ${price:.2f}."}
+    goods = [{"item": "cola", "regular_price": 2}, {"item": "gum", "regular_price": 0.5}]
+    shop = APPLES | {"items": goods}
+    with pytest.raises(
+        CausalStudyError, match="at the level -1, the price of the item 'gum' is -0.5, below 0"
+    ) as error:
+        CausalStudy.read(shop | {"treatment": treatment})
+    assert "not negative" in error.value.hint
+    assert CausalStudy.read(shop | {"treatment": treatment | {"levels": [-0.5, 0]}}).treatment.values == (-0.5, 0.0)
+    assert CausalStudy.read(shop | {"treatment": treatment | {"low": -1}}).treatment.low == -1
+    endless = treatment | {"levels": [1, 1e12], "base": "", "scale": "regular_price"}
+    with pytest.raises(CausalStudyError, match="of the item 'cola' is 2e\\+12, beyond 1e\\+12"):
+        CausalStudy.read(shop | {"treatment": endless})
 
 
 PRICE: dict[str, Any] = {"name": "price", "levels": [1, 2], "statement": "It costs {price} dollars."}

@@ -62,7 +62,9 @@ def test_changed_mechanics_are_found_by_verify(shirts_run: Run, monkeypatch: pyt
 def test_an_answer_that_was_not_drawn_from_its_distribution_is_found_by_verify(tmp_path: Path) -> None:
     run = simulate(Shirts(days=1), model=Counting(), seed=1, keep="nothing")
     tables, facts, usage = run.record._steps[1]  # type: ignore[attr-defined]
-    flipped = tables["answers"].with_columns(value=pl.lit("blue"))
+    answers = run.record.table(1, "answers")
+    assert answers is not None
+    flipped = answers.with_columns(value=pl.lit("blue"))
     run.record._steps[1] = ({**tables, "answers": flipped}, facts, usage)  # type: ignore[attr-defined]
     with pytest.raises(ReplayMismatchError, match="is not what the recorded distribution and seed give"):
         run.replay(verify=True)

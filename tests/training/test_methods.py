@@ -168,3 +168,13 @@ def test_bad_input_is_named(base: Path, vocabulary: ModelVocabulary) -> None:
         reinforce(model, vocabulary, prompts(2), lambda replies: [1.0], settings)
     with pytest.raises(TrainingError, match="not finite"):
         reinforce(model, vocabulary, prompts(2), lambda replies: [float("nan")] * replies.height, settings)
+
+
+def test_a_gpu_with_too_little_memory_is_told_with_what_to_lower(base: Path, vocabulary: ModelVocabulary) -> None:
+    def refuse(replies: pl.DataFrame) -> list[float]:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    model = add_lora(load_base(base, "cpu"), 4, seed=1)
+    with pytest.raises(TrainingError, match="4 replies at once. Lower `batch` under `reinforcement:`"):
+        reinforce(model, vocabulary, prompts(2), refuse, ReinforcementSettings(steps=1, batch=4, group=2))
+    assert list(model.peft_config) == ["default"], "the copy that TRL compared with is gone"

@@ -164,3 +164,14 @@ def test_a_training_that_ended_early_does_not_go_on_when_it_is_started_again(voc
     second = Trainer(load_base(tiny_base, "cpu"), vocabulary, settings, folder=tmp_path)
     second.train([source], [1.0], unseen=unseen)
     assert len(second.looks) == len(first.looks) == 1
+
+
+def test_too_little_memory_of_a_gpu_is_said_with_what_to_lower(vocabulary, tiny_base, monkeypatch):
+    def refuse(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(TreeAttention, "log_probabilities", refuse)
+    trainer, _, source, passes = trained(vocabulary, tiny_base, PlantedRule())
+    with pytest.raises(TrainingError, match="8 sequences of 192 tokens") as caught:
+        trainer.train([source], [passes])
+    assert "Lower `batch` or `length`" in str(caught.value)

@@ -27,6 +27,9 @@ from populace.statistics.intervals import Estimate
 MARGIN = 0.1
 """The change of an unstated variable that does not matter, in its standard deviations."""
 
+MIN_RANGE = 3
+"""A range has at least so many levels: one in the middle, and one on each side."""
+
 DriftVerdict = Literal["constant", "drifts", "undecided", "not measured"]
 
 
@@ -307,7 +310,7 @@ def range_halves(study: CausalStudy) -> tuple[CausalStudy, CausalStudy]:
         >>> [half.treatment.values for half in range_halves(study)]
         [(1.0, 2.0), (2.0, 3.0)]
     """
-    if not study.treatment.numeric or len(study.treatment.values) < 3:
+    if not study.treatment.numeric or len(study.treatment.values) < MIN_RANGE:
         raise CausalStudyError("a range has at least three levels that are numbers.", "Declare more levels.")
     order = np.argsort(study.treatment.numbers).tolist()
     middle = len(order) // 2

@@ -10,7 +10,7 @@ import numpy as np
 
 from populace.base.errors import CausalStudyError, UnknownNameError
 from populace.broker import CallSettings
-from populace.causal.diagnostics import Focalism, RangeEffect, drifts, focalism, range_effect, range_halves
+from populace.causal.diagnostics import MIN_RANGE, Focalism, RangeEffect, drifts, focalism, range_effect, range_halves
 from populace.causal.responses import Responses
 from populace.causal.results import CausalResults
 from populace.causal.scenario import CausalScenario
@@ -23,6 +23,8 @@ from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run
+
+RANGE_NAMES = ("lower", "upper")
 
 Asker = Callable[[CausalStudy, CausalDesign, str], Responses]
 """Asks a study in a design; the text is the name of the run."""
@@ -116,35 +118,47 @@ def recorded_causal_results(runs: Sequence[RunReader]) -> CausalResults:
     """The results of a study whose designs were run before, without asking anybody.
 
     Args:
-        runs: Runs of `CausalScenario` with one declaration, at most one of each design, and one that asked for
-            unstated covariates where there is one.
+        runs: Runs of `CausalScenario` with one declaration: at most one of each design, one that asked for unstated
+            covariates where there is one, and those of the lower and the upper range where they are there.
 
     Raises:
         CausalStudyError: If a run is no design of a causal study or not finished, or runs are of different studies.
     """
-    responses: dict[CausalDesign, Responses] = {}
-    elicited: Responses | None = None
-    names: dict[str, str] = {}
+    parts: dict[str, Responses] = {}
     for run in runs:
         if not has_all_steps(run):
             raise CausalStudyError(f"{run.name} did not reach its end.", f"Run `populace resume {run.name}`.")
-        part = Responses.of(run)
-        first = next(iter(responses.values()), elicited)
-        if first is not None and first.study.digest != part.study.digest:
-            raise CausalStudyError(f"{run.name} is of another study than the other runs.", "Name runs of one study.")
-        if part.design in responses and not part.elicited:
-            raise CausalStudyError(f"two runs are of the design {part.design!r}.", "Name one run of each design.")
-        names["drift" if part.elicited else part.design] = run.name
-        if part.elicited:
-            elicited = part
-        else:
-            responses[part.design] = part
-    if not responses:
+        parts[run.name] = Responses.of(run)
+    if all(part.elicited for part in parts.values()):
         raise CausalStudyError("there is no run of a causal study.", "Start one with `populace causal FILE`.")
+    study = max((part.study for part in parts.values()), key=lambda each: len(each.treatment.values))
+    names = _labels(study, parts)
+    responses = {design: parts[names[design]] for design in DESIGNS if design in names}
+    if not responses:
+        raise CausalStudyError("there is no run with all levels of the study.", "Name the run of a design too.")
     stated = responses.get("covariates")
+    elicited = parts[names["drift"]] if "drift" in names else None
+    ranges = [
+        range_effect(*(parts[names[run_label(design, name)]] for name in RANGE_NAMES))
+        for design in SHOWS_RANGE
+        if all(run_label(design, name) in names for name in RANGE_NAMES)
+    ]
     found = () if elicited is None else tuple(drifts(elicited, stated))
-    study = next(iter(responses.values())).study
-    return CausalResults(study, responses, found, _steps(stated), (), names)
+    return CausalResults(study, responses, found, _steps(stated), tuple(ranges), names)
+
+
+def _labels(study: CausalStudy, parts: Mapping[str, Responses]) -> dict[str, str]:
+    """The name of each run by what it holds: a design, the drift of covariates, or a design in half of the range."""
+    halves = {half.digest: name for name, half in _halves(study).items()}
+    names: dict[str, str] = {}
+    for name, part in parts.items():
+        if part.study.digest not in (study.digest, *halves):
+            raise CausalStudyError(f"{name} is of another study than the other runs.", "Name runs of one study.")
+        label = "drift" if part.elicited else run_label(part.design, halves.get(part.study.digest, ""))
+        if label in names:
+            raise CausalStudyError(f"two runs are of the design {label!r}.", "Name one run of each design.")
+        names[label] = name
+    return names
 
 
 def remaining_limits(calls: CallSettings, spent: Mapping[str, float]) -> dict[str, Any]:
@@ -171,16 +185,24 @@ def _steps(stated: Responses | None) -> tuple[Focalism, ...]:
     return tuple(found)
 
 
+def run_label(design: CausalDesign, part: str = "") -> str:
+    """What a run of a design is called: the design, and the part of the range that it holds."""
+    return f"{design}, {part} range" if part else design
+
+
+def _halves(study: CausalStudy) -> dict[str, CausalStudy]:
+    """The two halves of the range of a study by their names; none where a treatment has no range."""
+    if not study.treatment.numeric or len(study.treatment.values) < MIN_RANGE:
+        return {}
+    return dict(zip(RANGE_NAMES, range_halves(study), strict=True))
+
+
 def _ranges(study: CausalStudy, designs: Sequence[CausalDesign], ask: Asker) -> tuple[RangeEffect, ...]:
     """The effect of the range in every design that tells it; nothing where a treatment has no range."""
-    try:
-        halves = range_halves(study)
-    except CausalStudyError:
+    halves = _halves(study)
+    if not halves:
         return ()
-    effects = []
-    for design in designs:
-        pair = [
-            ask(half, design, f"{design}, {name} range") for name, half in zip(("lower", "upper"), halves, strict=True)
-        ]
-        effects.append(range_effect(*pair))
-    return tuple(effects)
+    return tuple(
+        range_effect(*(ask(half, design, run_label(design, name)) for name, half in halves.items()))
+        for design in designs
+    )

@@ -33,9 +33,14 @@ from populace.causal.wording import (
 )
 
 CausalReading = Literal["interventional", "observational"]
-LintKind = Literal["ambiguous", "other reading", "one prompt", "bundled"]
+LintKind = Literal["ambiguous", "other reading", "one prompt", "bundled", "units"]
 
 _NUMBER = re.compile(r"\d[\d,]*(?:[.:]\d+)?")
+_AMOUNT = re.compile(
+    r"(?P<before>[^\w\s.-]{0,3}|[A-Za-z]{1,4}\s?)-?\d[\d,.]*\s?(?P<after>[^\W\d][\w°/]*\.?|[%°€£¥][\w/]*)?"
+)
+_TIMES = frozenset("second sec minute min hour h day week month year".split())
+"""Units of time, which are read together without a mistake: an hour, three days."""
 _ITEMS_READ = 5
 _YOU = re.compile(r"\b(?:you|your)\b", re.IGNORECASE)
 
@@ -62,7 +67,8 @@ class LintFinding:
 
     Attributes:
         kind: `ambiguous`: two readings are possible; `other reading`: the prompts ask the other question than the
-            study; `one prompt`: different questions have one prompt; `bundled`: levels differ in more than one thing.
+            study; `one prompt`: different questions have one prompt; `bundled`: levels differ in more than one thing;
+            `units`: levels are amounts in different units.
         design: The design.
         text: What is wrong, in a sentence.
         wording: The wording that would settle it.
@@ -181,6 +187,15 @@ def _open_readings(
                 "Vary one thing, or declare the others as covariates.",
             )
         )
+    if units := _units(levels):
+        findings.append(
+            LintFinding(
+                "units",
+                design,
+                f"the levels of {treatment} are in different units ({', '.join(units)}).",
+                "Write all of them in one unit: people and models compare the numbers.",
+            )
+        )
     readings = [_reading(prompt, treatment, levels) for prompt in prompts]
     unclear = [p for p, r in zip(prompts, readings, strict=True) if not (r.intervention or r.observation)]
     wrong = [p for p, r in zip(prompts, readings, strict=True) if _asks_other(r, estimand)]
@@ -251,6 +266,19 @@ def _bundled(levels: Sequence[str]) -> bool:
     if len({len(each) for each in numbers}) != 1 or len(numbers[0]) < 2:
         return False
     return sum(len(set(column)) > 1 for column in zip(*numbers, strict=True)) > 1
+
+
+def _units(levels: Sequence[str]) -> list[str]:
+    """The units of levels that are all one number and its unit, where they differ; a level without a number is none."""
+    found: dict[str, str] = {}
+    for level in levels:
+        match = _AMOUNT.fullmatch(level.strip())
+        if match is not None:
+            unit = (match["before"] + (match["after"] or "")).strip()
+            found.setdefault(unit.casefold().removesuffix("s").rstrip("."), unit)
+        elif _NUMBER.search(level):
+            return []
+    return list(found.values()) if len(found) > 1 and not set(found) <= _TIMES else []
 
 
 def _repeated(prompts: Sequence[LevelPrompt], design: str) -> Iterator[LintFinding]:

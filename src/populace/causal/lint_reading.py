@@ -1,8 +1,12 @@
 """What a prompt says about the source of a treatment's level: chance, a decision from outside, or the world as it is.
 
-The rules read English wording. They look for phrases (`lint_phrases.toml`) and check that a phrase is about the
-treatment: it stands in the sentence that states the level, or in a sentence that shares a word with it, leads to it or
-names a part of the design. A phrase about something else, such as a randomly selected person, does not count.
+The rules read English wording. They look for phrases (`lint_phrases.toml`) of three kinds:
+
+* chance: a device or a procedure that draws. It counts where it is said of the level or of the act of giving levels
+  out, unless the sentence says it of something else: who takes part, the order of answers, a random passer-by;
+* a hand from outside: somebody sets the level, and a sentence says that the rest stays as it is; or versions that
+  differ in the treatment alone;
+* the world as it is found.
 """
 
 import functools
@@ -35,6 +39,11 @@ _TRIAL = re.compile(
     r"\brandomi[sz]ed (?:\w+ )?(?:trial|experiment|study|test) (?:of|on|about) (?P<what>[^.?!:;,]*)", re.IGNORECASE
 )
 _FOR_ALL = re.compile(r"\b(?:each|every|everybody|everyone|participants)\b", re.IGNORECASE)
+_ASKS = re.compile(r"^(?:do|does|did|will|would|is|are|how|should)\b(?!.*\bif\b).*\?$", re.IGNORECASE)
+"""A sentence that asks for the answer, and says nothing about the level."""
+_RANDOM_THING = re.compile(
+    r"\brandom(?:ly (?:chosen|selected|picked|drawn|sampled))? (?P<what>\w+)(?P<rest>[^.?!:;]*)", re.IGNORECASE
+)
 _YOU = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
 _FOR_EACH = re.compile(r"\b(?:you|your|yours|each|every|everybody|everyone)\b", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\b\w+ or (?:a |an |the |in )?\w+")
@@ -69,22 +78,24 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
         level: How the level is written in this prompt; empty where the prompt states all levels, or none.
         levels: How all levels are written.
     """
-    text = _without(prompt, "elsewhere")
-    sentences, whole = _clauses(text)
+    sentences, whole = _clauses(prompt)
     places = [place for place, sentence in enumerate(sentences) if _states(sentence, level, levels, treatment)]
     if not places:
         places = list(range(len(sentences)))
+    known = set().union(*(_stems(sentences[place]) for place in places), _names(treatment))
     near = {whole[p] for p in range(len(sentences)) if _linked(p, sentences, places, treatment, levels)}
     linked = [sentence for place, sentence in enumerate(sentences) if whole[place] in near]
-    known = set().union(*(_stems(sentences[place]) for place in places), _names(treatment))
     by_lot = [
-        sentence for sentence in sentences if not (_decides_other(sentence, known) or _tries_other(sentence, known))
+        rest
+        for place, sentence in enumerate(sentences)
+        if (rest := _without_others(sentence, known, levels))
+        and (whole[place] in near or (_first("gives", [rest]) and not _names_others(sentence, levels)))
     ]
-    gives = [sentence for sentence in by_lot if _first("gives", [sentence]) and not _names_others(sentence, levels)]
-    chance = _first("chance", [sentence for sentence in linked if sentence in by_lot]) or _first("assignment", gives)
+    statements = [sentence for sentence in sentences if not _ASKS.search(sentence)]
     held = _first("constant", sentences) or _first("decree", sentences)
-    imposed = _first("decree", linked) or (held if _first("imposed", linked) else "")
-    return SourceReading(chance or imposed, _first("observation", [text]))
+    imposed = held if _first("imposed", [sentence for sentence in linked if sentence in statements]) else ""
+    by_hand = _first("decree", linked) or imposed or _first("contrast", sentences)
+    return SourceReading(_first("chance", by_lot) or by_hand, _first("observation", statements))
 
 
 def holds_all_levels(prompt: str, levels: Sequence[str]) -> bool:
@@ -94,7 +105,7 @@ def holds_all_levels(prompt: str, levels: Sequence[str]) -> bool:
 
 def says_constant(prompt: str) -> str:
     """The phrase that says that nothing but the treatment differs; empty where nothing does."""
-    return _first("constant", [prompt])
+    return _first("constant", [prompt]) or _first("contrast", [prompt])
 
 
 @functools.cache
@@ -142,6 +153,24 @@ def _clauses(text: str) -> tuple[list[str], list[int]]:
     return clauses, whole
 
 
+def _without_others(sentence: str, known: set[str], levels: Sequence[str]) -> str:
+    """A sentence without what it says about the chance of something else; empty where that is all it is about."""
+    if _decides_other(sentence, known) or _tries_other(sentence, known):
+        return ""
+    rest = _without(sentence, "elsewhere") if not _names_order(sentence, known) else sentence
+    thing = _RANDOM_THING.search(rest)
+    if thing is None or _first("devices", [thing["what"]]) or _first("parts", [thing["what"]]):
+        return rest
+    if _stems(rest) & known or any(_written(rest, level) for level in levels):
+        return rest
+    return rest[: thing.start()] + rest[thing.end("what") :]
+
+
+def _names_order(sentence: str, known: set[str]) -> bool:
+    """Whether a sentence is about the order of what the level belongs to, and not of questions or answers."""
+    return "order" in sentence and bool(_stems(sentence) & known)
+
+
 def _decides_other(sentence: str, known: set[str]) -> bool:
     """Whether chance is said to decide something that is neither the treatment nor about whoever is asked."""
     match = _DECIDES.search(sentence)
@@ -157,7 +186,7 @@ def _tries_other(sentence: str, known: set[str]) -> bool:
     if match is None or _stems(match["what"]) & known or _first("parts", [match["what"]]):
         return False
     rest = sentence.replace(match.group(), " ")
-    return not (_first("chance", [rest]) or _first("assignment", [rest]))
+    return not _first("chance", [rest])
 
 
 def _linked(place: int, sentences: Sequence[str], places: Sequence[int], treatment: str, levels: Sequence[str]) -> bool:

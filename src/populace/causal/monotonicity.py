@@ -13,6 +13,8 @@ from populace.causal.wording import CausalDesign
 from populace.statistics.crossed import crossed_means
 
 _ALPHA = 0.05
+_NOISE = 1e-9
+"""A step that is smaller is none: it comes from the order in which numbers were added."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Monotonicity:
 
     Attributes:
         design: The design.
-        falling_steps: Steps from one level to the next at which the curve falls or stays.
+        falling_steps: Steps from one level to the next at which the curve falls.
         steps: All steps.
         certain_rises: Steps at which it rises beyond chance: the interval of the step, corrected for the number of
             steps (Bonferroni), lies above 0.
@@ -43,10 +45,10 @@ class Monotonicity:
 
     @property
     def verdict(self) -> Literal["falls throughout", "rises at some step", "no certain rise"]:
-        """Whether it falls at every step, rises somewhere beyond chance, or neither."""
+        """Whether it falls and never rises, rises somewhere beyond chance, or neither."""
         if self.certain_rises:
             return "rises at some step"
-        return "falls throughout" if self.falling_steps == self.steps else "no certain rise"
+        return "falls throughout" if self.falling_steps and self.largest_rise <= _NOISE else "no certain rise"
 
 
 def monotonicity(responses: Responses) -> Monotonicity:
@@ -75,12 +77,12 @@ def monotonicity(responses: Responses) -> Monotonicity:
     slopes = ((x - x.mean()) * by_item).sum(axis=1)
     return Monotonicity(
         responses.design,
-        int((np.diff(curve) <= 0).sum()),
+        int((np.diff(curve) < -_NOISE).sum()),
         steps,
         certain,
         float(max((curve - np.minimum.accumulate(curve)).max(), 0.0)),
         float(np.abs(curve - falling_fit(curve)).mean()),
-        int((slopes < 0).sum()),
+        int((slopes < -_NOISE).sum()),
         len(slopes),
     )
 

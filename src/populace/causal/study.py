@@ -65,7 +65,8 @@ class Treatment(CausalPart):
         base: A column of the items to which levels are added, such as the price of another product.
         drawn_from: The population of levels that these were drawn from, in words.
         probabilities: How likely each level is in the experiment; all equally likely by default.
-        low: The smallest value that makes sense. It is 0, so a price below 0 is an error; temperatures need another.
+        low: The smallest value that makes sense in a prompt, after `scale` and `base`. It is 0, so a price below 0 is
+            an error; temperatures need another.
 
     Example:
         >>> price = Treatment(name="price", levels=[1, 2], statement="It costs {price} dollars.")
@@ -216,13 +217,23 @@ class Covariate(CausalPart):
     bounds: tuple[float, float] = (0.0, math.inf)
     scale: str = ""
     comparable: bool = False
-    sd: float | None = Field(None, gt=0)
+    sd: float | None = Field(None, gt=0, allow_inf_nan=False)
 
     def __init__(self, **data: Any) -> None:
         super().__init__(**data)
         check_covariate(self)
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @pydantic.field_validator("bounds", mode="before")
+    @classmethod
+    def _open_bounds(cls, value: Any) -> Any:
+        """Bounds as they were recorded: JSON has no word for a side that is open."""
+        if isinstance(value, (list, tuple)) and len(value) == 2:
+            return tuple(
+                end if bound is None else bound for bound, end in zip(value, (-math.inf, math.inf), strict=True)
+            )
+        return value
 
     @property
     def fixed(self) -> bool:
@@ -302,7 +313,7 @@ class CausalStudy(CausalPart):
     held: str = "the rest of the situation, all that happened before, and the people who take part"
     population: str = ""
     expected: Literal["falls", "rises", "either"] = "either"
-    unit: float = Field(1.0, gt=0)
+    unit: float = Field(1.0, gt=0, allow_inf_nan=False)
     forecasts: int = Field(20, ge=1, le=1000)
 
     @pydantic.model_validator(mode="before")

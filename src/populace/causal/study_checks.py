@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,10 @@ _KEYS = ("item", "persona")
 MAX_LEVELS = 26
 LARGEST = 1e12
 """The largest level, value and scale."""
+
+_NOT_NEGATIVE = "Prices and amounts are not negative. Where negative levels make sense, write `low:`."
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+_FIELD = re.compile(r"\{[^{}]*\}")
 
 Entry = tuple[int | str, ...]
 
@@ -58,6 +63,7 @@ def check_study(study: CausalStudy) -> None:
     for (entry, text), known in _texts(study):
         with at_entry(*entry):
             _check_text(text, known, study)
+    _check_stated_levels(study)
 
 
 def check_treatment(treatment: Treatment) -> None:
@@ -69,6 +75,9 @@ def check_treatment(treatment: Treatment) -> None:
                 f"the treatment {treatment.name!r} has {len(values) or 'no'} level{'s' * (len(values) != 1)}.",
                 "An effect is a difference between levels: give at least two.",
             )
+    if math.isnan(treatment.low):
+        with at_entry("low"):
+            raise CausalStudyError("the smallest level that makes sense is not a number.", "Write a number.")
     for place, value in enumerate(values):
         with at_entry("levels", place):
             _check_level(treatment, value, values[:place])
@@ -113,17 +122,49 @@ def _check_level(treatment: Treatment, value: float | str, earlier: Sequence[flo
         raise CausalStudyError(
             f"the level {value:g} of {treatment.name!r} is too large to compute with.", "Use a larger unit."
         )
-    if isinstance(value, float) and value < treatment.low:
+    if isinstance(value, float) and value < treatment.low and not treatment.base:
+        raise CausalStudyError(f"the level {value:g} of {treatment.name!r} is below {treatment.low:g}.", _NOT_NEGATIVE)
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         raise CausalStudyError(
-            f"the level {value:g} of {treatment.name!r} is below {treatment.low:g}.",
-            "Prices and amounts are not negative. Where negative levels make sense, write `low:`.",
+            f"the level {value!r} of {treatment.name!r} is a number in quotation marks, so it would count as a word.",
+            "Leave out the quotation marks, or write its unit too.",
         )
-    if value in earlier:
+    if _plain(value) in [_plain(other) for other in earlier]:
         raise CausalStudyError(f"the level {value!r} of {treatment.name!r} is there twice.", "Leave one of them out.")
     if isinstance(value, float) is not isinstance((earlier or [value])[0], float):
         raise CausalStudyError(
             f"the levels of {treatment.name!r} are numbers and words mixed.", "Write all as numbers, or quote all."
         )
+
+
+def _check_stated_levels(study: CausalStudy) -> None:
+    """Refuse a level that is fine by itself and wrong in a prompt: added to a column of the items, or multiplied."""
+    treatment, items = study.treatment, study.item_table
+    if not treatment.numeric or not (treatment.scale or treatment.base):
+        return
+    for place, level in enumerate(treatment.values):
+        stated = treatment.value_at(place, items)
+        wrong = ((stated < treatment.low) | (stated.abs() > LARGEST)).arg_max()
+        if wrong is None or treatment.low <= stated[wrong] <= LARGEST:
+            continue
+        bound, hint = f"below {treatment.low:g}", _NOT_NEGATIVE
+        if abs(stated[wrong]) > LARGEST:
+            bound, hint = f"beyond {LARGEST:g}", "Use a larger unit."
+        with at_entry("treatment", "levels", place):
+            raise CausalStudyError(
+                f"at the level {level:g}, the {treatment.words} of the item {items['item'][wrong]!r} is "
+                f"{stated[wrong]:g}, {bound}.",
+                hint,
+            )
+
+
+def _plain(value: float | str) -> float | str:
+    """A level without what a reader may not notice: upper case and spaces."""
+    return " ".join(value.casefold().split()) if isinstance(value, str) else value
+
+
+def _plain_name(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.casefold())
 
 
 def _check_rows(rows: Sequence[Mapping[str, Any]], what: str) -> None:
@@ -170,7 +211,7 @@ def _check_names(study: CausalStudy) -> None:
             raise CausalStudyError(f"the treatment {treatment!r} {where}.", "Rename one of them.")
     for place, covariate in enumerate(study.covariates):
         with at_entry("covariates", place, "name"):
-            if covariate.name == treatment:
+            if _names_treatment(covariate, study.treatment):
                 raise CausalStudyError(
                     f"the covariate {covariate.name!r} is also the treatment.",
                     "A covariate is held fixed while the treatment varies: leave it out, or name what you mean.",
@@ -180,7 +221,24 @@ def _check_names(study: CausalStudy) -> None:
                 raise CausalStudyError(
                     f"the covariate {covariate.name!r} has the name of a column of {where}.", "Rename one of them."
                 )
-        owners[covariate.name] = "the covariates"
+            twin = next((other for other in study.covariates[:place] if _same_name(other, covariate)), None)
+            if twin is not None:
+                raise CausalStudyError(
+                    f"two covariates have one name: {twin.name!r} and {covariate.name!r}.",
+                    "Leave one of them out, or give it another name.",
+                )
+
+
+def _same_name(one: Covariate, other: Covariate) -> bool:
+    return _plain_name(one.name) == _plain_name(other.name)
+
+
+def _names_treatment(covariate: Covariate, treatment: Treatment) -> bool:
+    """Whether a covariate is the treatment: by its name, in any case, or by a statement that says the same."""
+    if _plain_name(covariate.name) in (_plain_name(treatment.name), _plain_name(treatment.words)):
+        return True
+    bare = [_plain_name(_FIELD.sub("x", text.statement)) for text in (covariate, treatment)]
+    return bool(covariate.statement) and bare[0] == bare[1]
 
 
 def check_covariate(covariate: Covariate) -> None:
@@ -200,6 +258,8 @@ def check_covariate(covariate: Covariate) -> None:
     low, high = covariate.bounds
     for place, value in enumerate(covariate.values):
         with at_entry("values", place):
+            if isinstance(value, float) and not math.isfinite(value):
+                raise CausalStudyError(f"the value {value} of {covariate.name!r} is not a number.", "Write a number.")
             if isinstance(value, float) and not (low <= value <= high and abs(value) <= LARGEST):
                 raise CausalStudyError(
                     f"the value {value:g} of {covariate.name!r} is outside its bounds, {low:g} to {high:g}.",

@@ -4,10 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from populace.base.errors import PopulaceError
-from populace.causal import CausalDesign, CausalResults, CausalStudy, ask_causal_study, lint_study
+from populace.causal import (
+    CausalDesign,
+    CausalResults,
+    CausalStudy,
+    ask_causal_study,
+    lint_study,
+    recorded_causal_results,
+)
+from populace.causal.execution import has_all_steps
 from populace.cli.options import current_workspace
 from populace.cli.output import err, out, report_json
 from populace.cli.progress import RunDisplay, fetch_missing_models
+from populace.engine.workspace import Workspace
+from populace.runs.reader import RunReader
 
 _AGAIN = "Replies that were paid for are kept: run the same command again to go on."
 
@@ -22,6 +32,15 @@ def report_notes(study: CausalStudy, notes: list[str]) -> None:
     report_json({"title": study.title, "digest": study.digest, "findings": notes})
     for note in notes or ["The prompts of these designs leave nothing open that the lint knows of."]:
         out.print_line(note)
+
+
+def recorded_results(folder: str) -> tuple[CausalResults, list[str]]:
+    """The results of the causal runs of a workspace, and which of them are left out."""
+    workspace = Workspace(folder)
+    runs = [RunReader(workspace.open(name)) for name in workspace.names()]
+    runs = [run for run in runs if "study" in run.manifest.regime.parameters]
+    unfinished = [f"{run.name} did not reach its end and is left out." for run in runs if not has_all_steps(run)]
+    return recorded_causal_results([run for run in runs if has_all_steps(run)]), unfinished
 
 
 def run_study(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
+from populace.base.errors import UsageError
 from populace.cli.options import command, current_workspace, option
 from populace.cli.output import facts, out, report_json
 
@@ -12,7 +15,8 @@ from populace.cli.output import facts, out, report_json
 @click.argument("plan", metavar="PLAN", type=click.Path(exists=True, dir_okay=False))
 @click.option("--to", metavar="FOLDER", help="Where everything is written.  [default: the name of the plan]")
 @option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", help="Where to compute.")
-def correct_command(plan: str, to: str | None, device: str) -> None:
+@click.option("--seeds", metavar="N,N", help="Only these seeds of the plan, for now.  [default: all]")
+def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -> None:
     from populace.training.base_network import choose_device
     from populace.training.correction import Correction, RoundResult
     from populace.training.correction_plan import CorrectionPlan
@@ -20,18 +24,29 @@ def correct_command(plan: str, to: str | None, device: str) -> None:
 
     read = CorrectionPlan.read(plan)
     current_workspace().trusted.require(read.code, plan)
+    chosen = _seeds(seeds)
     correction = Correction(read, to or read.name, device=choose_device(device))
+    began = time.monotonic()
 
     def watch(result: RoundResult) -> None:
         out.print_line(
-            f"  seed {result.seed}  {result.arm:<8}  round {result.round}  score {result.score:.3f} "
-            f"({result.score_count} decisions)  distance elsewhere {result.drift:.3f}"
+            f"  {time.monotonic() - began:6.1f} s  seed {result.seed}  {result.arm:<8}  round {result.round}  "
+            f"score {result.score:.3f} ({result.score_count} decisions)  distance elsewhere {result.drift:.3f}"
         )
+        if (result.arm, result.round) == (read.arms[-1], read.rounds):  # A seed is complete.
+            correction_report(read, correction.results).write(correction.folder)
 
-    results = correction.run(watch)
+    results = correction.run(watch, seeds=chosen)
     table = results_table(results)
     files = correction_report(read, results).write(correction.folder)
     found = changes(read, table, "score")
     document = {name: {"value": e.value, "low": e.low, "high": e.high, "n": e.n} for name, e in found.items()}
     report_json({"folder": str(correction.folder), "report": str(files[0]), "changes": document})
     facts([*((f"change, {name}", str(estimate)) for name, estimate in found.items()), ("report", str(files[0]))])
+
+
+def _seeds(text: str | None) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")] if text else []
+    except ValueError:
+        raise UsageError(f"--seeds takes numbers, not {text!r}.", "For instance: --seeds 1,2") from None

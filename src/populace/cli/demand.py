@@ -6,25 +6,16 @@ from typing import Any, cast
 import click
 
 from populace.base.errors import ParameterError
-from populace.causal import (
-    DESIGNS,
-    CausalDesign,
-    CausalResults,
-    CausalStudy,
-    recorded_causal_results,
-)
-from populace.causal.execution import has_all_steps
+from populace.causal import DESIGNS, CausalDesign, CausalStudy
 from populace.causal.study_file import read_study_file
-from populace.cli.causal_run import report_notes, run_study, study_notes
+from populace.cli.causal_run import recorded_results, report_notes, run_study, study_notes
 from populace.cli.options import COUNT, call_options, command, option, settings_options
 from populace.cli.output import as_json, out, report_json, table, warn
-from populace.engine.workspace import Workspace
 from populace.evaluation.curve_distances import distance_table
 from populace.evaluation.demand_report import DemandReport
 from populace.evaluation.human_curves import HumanCurve
 from populace.evaluation.shoppers import read_shoppers, sample_rows, with_shoppers
 from populace.journal import RunSettings
-from populace.runs.reader import RunReader
 from populace.scenarios.demand.products import PRICE_POINTS, choose_products, read_products
 from populace.scenarios.demand.study import APPLE_STUDY, PROFILE, default_shoppers, demand_study
 
@@ -64,7 +55,7 @@ def demand_command(
     curve = HumanCurve.read(human, columns=_columns(columns)) if human else None
     wanted = cast("tuple[CausalDesign, ...]", designs or DESIGNS)
     if runs:
-        results, unfinished = _recorded(runs)
+        results, unfinished = recorded_results(runs)
         notes = [*unfinished, *study_notes(results.study, tuple(results.responses))]
         _report(DemandReport.of(results, curve, notes=notes), to)
         return
@@ -136,12 +127,3 @@ def _columns(pairs: tuple[str, ...]) -> dict[str, str]:
             raise ParameterError(f"{pair!r} names no column.", "Write it as --column level=price.")
         columns[role.strip()] = name.strip()
     return columns
-
-
-def _recorded(folder: str) -> tuple[CausalResults, list[str]]:
-    """The results of the causal runs of a workspace, and which of them are left out."""
-    workspace = Workspace(folder)
-    runs = [RunReader(workspace.open(name)) for name in workspace.names()]
-    runs = [run for run in runs if "study" in run.manifest.regime.parameters]
-    unfinished = [f"{run.name} did not reach its end and is left out." for run in runs if not has_all_steps(run)]
-    return recorded_causal_results([run for run in runs if has_all_steps(run)]), unfinished

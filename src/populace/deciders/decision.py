@@ -5,13 +5,19 @@ The columns of `PROMPT_SCHEMA` are part of the journal's format: an old folder m
 
 import functools
 import json
-from dataclasses import dataclass, field
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.lists import list_column
+from populace.base.plain_tables import PlainTable, Table, TableTypes, has_value, to_polars
 from populace.base.templates import FEW
 from populace.models import Failure, ReplyOrFailure
 from populace.prompting import Conversations, Inquiry
@@ -41,20 +47,29 @@ PROMPT_SCHEMA: dict[str, pl.DataType] = {
 """The columns of one distinct prompt in the journal."""
 
 
+PROMPT_TYPES = TableTypes.of(PROMPT_SCHEMA)
+_NO_PROMPTS = PlainTable(PROMPT_TYPES, [[] for _ in PROMPT_SCHEMA])
+
+
 @dataclass(frozen=True)
 class InquiryResult:
     """The answers to one inquiry, with a row for each distinct prompt behind them, as the journal stores it."""
 
     answers: Answers
-    prompts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROMPT_SCHEMA))
+    prompt_rows: Table = _NO_PROMPTS
+
+    @property
+    def prompts(self) -> pl.DataFrame:
+        """The rows of the prompts as a table of polars."""
+        return to_polars(self.prompt_rows)
 
 
 def rejected_prompts(result: InquiryResult) -> int:
     """How many of the prompts the model rejected."""
-    prompts = result.prompts
-    if not prompts.height or not prompts["call"].null_count():
+    prompts = result.prompt_rows
+    if not prompts.height or not has_value(prompts, "call", None):
         return 0
-    return int((prompts["status"] == "rejected").sum())
+    return int((result.prompts["status"] == "rejected").sum())
 
 
 def merge(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], InquiryResult]]) -> InquiryResult:
@@ -90,12 +105,8 @@ def merge(inquiry: Inquiry, parts: list[tuple[npt.NDArray[np.int64], InquiryResu
 REJECTED = len(STATUSES)
 """The code of a prompt that the model rejects; the answer of the person is `unanswered`."""
 _UNANSWERED = STATUSES.index("unanswered")
-_PROMPT_STATUSES = pl.Series("status", [*STATUSES, "rejected"])
-
-
-def prompt_status_column(codes: npt.NDArray[np.uint8]) -> pl.Series:
-    """The codes of prompts as a column."""
-    return _named(codes, _PROMPT_STATUSES)
+_PROMPT_STATUSES = (*STATUSES, "rejected")
+_PROMPT_STATUS_COLUMN = pl.Series("status", _PROMPT_STATUSES)
 
 
 def answer_codes(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
@@ -117,7 +128,32 @@ def _named(codes: npt.NDArray[np.uint8], names: pl.Series) -> pl.Series:
     return names[pl.Series(codes)]
 
 
-def prompt_table(rows: Conversations, spec: str, method: str, lead: str, outcomes: dict[str, Any]) -> pl.DataFrame:
+@dataclass(frozen=True)
+class ReplyColumns:
+    """What the journal keeps of the replies to conversations, a value for each row.
+
+    Attributes:
+        replies: The text of the reply, or all texts where there were several.
+        status: The code of the status of the prompt.
+        call: The key of the call; None where none was answered.
+        prompt_tokens: How many tokens were read.
+        completion_tokens: How many tokens were written.
+        lead: How the reply was made to begin, where that is not the same in all rows.
+        mass: The share of probability on the options; NaN where nothing was scored.
+        probabilities: The distribution over options, one in each row; it counts where there is a mass.
+    """
+
+    replies: Sequence[str | None] | Sequence[list[str]]
+    status: npt.NDArray[np.uint8]
+    call: list[str | None]
+    prompt_tokens: list[int]
+    completion_tokens: list[int]
+    lead: list[str] | None = None
+    mass: Floats | None = None
+    probabilities: Floats | None = None
+
+
+def prompt_table(rows: Conversations, spec: str, method: str, lead: str, outcomes: ReplyColumns) -> Table:
     """The journal's rows for these conversations.
 
     Args:
@@ -125,41 +161,96 @@ def prompt_table(rows: Conversations, spec: str, method: str, lead: str, outcome
         spec: Who answered: the string of a model, or `human`.
         method: How: scored, sampled or human.
         lead: How replies were made to begin.
-        outcomes: The columns that replies fill: replies, status, mass, probabilities, call, tokens.
+        outcomes: What the replies say.
     """
     count = len(rows)
     order_texts = {order: " ".join(map(str, order)) for order in set(rows.arrangements)}
     same = {"model": spec, "method": method, "labels": rows.mode == "labels", "lead": lead}
-    same |= dict.fromkeys(("reasoning", "mass", "probabilities", "fields"))
     if len(order_texts) == 1:
         same["arrangement"] = next(iter(order_texts.values()))
-    columns = {
+    columns: dict[str, Any] = {
         "prompt": np.arange(count, dtype=np.int32) // rows.orders,
-        **({"arrangement": [order_texts[order] for order in rows.arrangements]} if len(order_texts) > 1 else {}),
+        "arrangement": [order_texts[order] for order in rows.arrangements] if len(order_texts) > 1 else None,
         "system": rows.system,
         "user": rows.user,
-        **outcomes,
+        "fields": _json(rows.fields) if rows.fields.width else None,
+        "lead": outcomes.lead,
+        "reasoning": rows.reasoning,
+        "call": outcomes.call,
+        "prompt_tokens": outcomes.prompt_tokens,
+        "completion_tokens": outcomes.completion_tokens,
+        **(_plain_outcomes(outcomes) if count <= FEW else _outcome_columns(outcomes)),
     }
-    if rows.fields.width:
-        columns["fields"] = _json(rows.fields)
-    if rows.reasoning:
-        columns["reasoning"] = rows.reasoning
+    filled = {name: values for name, values in columns.items() if values is not None}
+    if count <= FEW:
+        cells = [_cells(filled[name]) if name in filled else [same.get(name)] * count for name in PROMPT_SCHEMA]
+        return PlainTable(PROMPT_TYPES, cells)
     return pl.DataFrame(
         [
-            _column(name, columns[name]) if name in columns else _single(name, same[name]).new_from_index(0, count)
+            _column(name, filled[name]) if name in filled else _single(name, same.get(name)).new_from_index(0, count)
             for name in PROMPT_SCHEMA
         ]
     )
 
 
+def _cells(values: Any) -> list[Any]:
+    if isinstance(values, list):
+        return values
+    return values.to_list() if isinstance(values, pl.Series) else values.tolist()
+
+
+def _plain_outcomes(outcomes: ReplyColumns) -> dict[str, list[Any] | None]:
+    """Replies, status, mass and probabilities of a few rows."""
+    replies: list[Any] = list(outcomes.replies)
+    columns: dict[str, list[Any] | None] = {
+        "replies": replies if replies and isinstance(replies[0], list) else [[text] for text in replies],
+        "status": [_PROMPT_STATUSES[code] for code in outcomes.status.tolist()],
+    }
+    if outcomes.mass is not None and outcomes.probabilities is not None:
+        masses = [None if math.isnan(mass) else mass for mass in outcomes.mass.tolist()]
+        pairs = zip(masses, outcomes.probabilities.tolist(), strict=True)
+        columns |= {"mass": masses, "probabilities": [None if mass is None else each for mass, each in pairs]}
+    return columns
+
+
+def _outcome_columns(outcomes: ReplyColumns) -> dict[str, pl.Series]:
+    """The same for many rows. Columns of lists are made from whole arrays, which is far quicker."""
+    columns = {"replies": _reply_lists(outcomes.replies), "status": _named(outcomes.status, _PROMPT_STATUS_COLUMN)}
+    if outcomes.mass is not None and outcomes.probabilities is not None:
+        probabilities = pl.Series(outcomes.probabilities).cast(pl.List(pl.Float64))
+        unknown = np.isnan(outcomes.mass)
+        if unknown.any():
+            probabilities = probabilities.zip_with(pl.Series(~unknown), pl.Series([None], dtype=probabilities.dtype))
+        columns |= {"mass": pl.Series(outcomes.mass, nan_to_null=True), "probabilities": probabilities}
+    return columns
+
+
+def _reply_lists(replies: Sequence[str | None] | Sequence[list[str]]) -> pl.Series:
+    """The replies of each row as a column of lists, made of all of them at once."""
+    lists: Any = replies
+    several = bool(replies) and isinstance(replies[0], list)
+    texts = pl.Series("text", list(chain.from_iterable(lists)) if several else lists, dtype=pl.String)
+    lengths = [len(each) for each in lists] if several else [1] * len(lists)
+    return list_column(texts, np.array(lengths, np.int64))
+
+
 def _json(fields: pl.DataFrame) -> pl.Series | list[str]:
     """Each row as a JSON object; polars is far quicker for many rows, Python for a few."""
     if fields.height <= FEW:
-        return [_encode(row) for row in fields.rows(named=True)]
+        keys = [f"{_encode(name)}: " for name in fields.columns]
+        members = [
+            [key + _encode_value(value) for value in column.to_list()] for key, column in zip(keys, fields, strict=True)
+        ]
+        return [f"{{{', '.join(row)}}}" for row in zip(*members, strict=True)]
     return fields.select(pl.struct(pl.all()).struct.json_encode()).to_series()
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+def _encode_value(value: Any) -> str:
+    """A value as JSON. Texts, which are most of them, are encoded without making an encoder for each."""
+    return encode_basestring(value) if type(value) is str else _encode(value)
 
 
 def _column(name: str, values: Any) -> pl.Series:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import UsageError
-from populace.deciders.decision import InquiryResult, prompt_status_column, prompt_table, status_column
+from populace.deciders.decision import InquiryResult, ReplyColumns, prompt_table, status_column
 from populace.deciders.desk import DeskQuestion, DeskReplies, DeskReply
 from populace.prompting import Conversations, Inquiry, conversations
 from populace.prompting.conversations import prompts_of
@@ -136,13 +136,7 @@ class _HandInquiry:
     def _result(self, answer: Answer, texts: list[str]) -> InquiryResult:
         question = self.question
         codes = np.array([STATUSES.index(answer.status)], np.uint8)
-        columns: dict[str, Any] = {
-            "replies": pl.Series([texts], dtype=pl.List(pl.String)),
-            "status": prompt_status_column(codes),
-            "call": [None],
-            "prompt_tokens": [0],
-            "completion_tokens": [0],
-        }
+        columns = ReplyColumns([texts], codes, [None], [0], [0])
         value = None if answer.value is None else question.encode(answer.value)
         values = question.decode(pl.Series("value", [value], dtype=pl.String))
         answers = Answers(question, self.inquiry.people.ids, values, status_column(codes), np.zeros(1, np.int32))

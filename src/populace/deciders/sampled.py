@@ -6,7 +6,6 @@ nothing of an error enters a prompt. A refusal is respected and recorded.
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,9 +13,9 @@ import polars as pl
 from populace.broker import Broker
 from populace.deciders.decision import (
     InquiryResult,
+    ReplyColumns,
     answer_codes,
     final_status,
-    prompt_status_column,
     prompt_table,
     status_column,
 )
@@ -43,11 +42,18 @@ class _Row:
     messages: tuple[ChatMessage, ...]
     seed: int
     lead: str = ""
+    """The words with which its reply begins, for a model that can be led."""
     status: int = _UNPARSEABLE
     value: object = None
     replies: list[str] = field(default_factory=list)
     call: str | None = None
     tokens: tuple[int, int] = (0, 0)
+
+    @property
+    def prompt(self) -> str:
+        """The text in which the conversation begins: who one is, what one is told and asked."""
+        (role, text), *others = self.messages[:2]
+        return f"{text}\n{others[0][1]}" if role == "system" else f"\n{text}"
 
 
 async def decide_sampled(inquiry: Inquiry, model: Model, broker: Broker) -> InquiryResult:
@@ -67,16 +73,11 @@ class _Sampling:
 
     def __init__(self, inquiry: Inquiry, opening: Conversations, model: Model, broker: Broker) -> None:
         self.inquiry, self.opening, self.model, self.broker = inquiry, opening, model, broker
-        starts = zip(opening.messages(), opening.seeds or [], self._leads(), strict=True)
-        self.rows = [_Row(messages, seed, lead) for messages, seed, lead in starts]
-
-    def _leads(self) -> list[str]:
-        """The words with which each reply begins, for a model that can be led."""
-        question, opening = self.inquiry.question, self.opening
-        if not self.model.capabilities.lead or type(question).lead is Question.lead:
-            return [""] * len(opening)
-        texts = zip(opening.system.to_list(), opening.user.to_list(), strict=True)
-        return [question.lead(f"{system}\n{user}") for system, user in texts]
+        starts = zip(opening.messages(), opening.seeds or [], strict=True)
+        self.rows = [_Row(messages, seed) for messages, seed in starts]
+        if model.capabilities.lead and type(inquiry.question).lead is not Question.lead:
+            for row in self.rows:
+                row.lead = inquiry.question.lead(row.prompt)
 
     async def run(self) -> None:
         """Ask, repair replies that cannot be read and, where the scenario says so, draw invalid answers anew."""
@@ -135,7 +136,7 @@ class _Sampling:
         question, opening = self.inquiry.question, self.opening
         if isinstance(question, Finite):
             return question.parse(text, opening.arrangements[index], opening.mode == "labels")
-        return question.read(text, f"{opening.system[index]}\n{opening.user[index]}")
+        return question.read(text, self.rows[index].prompt)
 
     async def _resample(self) -> None:
         """Draw invalid answers anew, from the opening of their conversation."""
@@ -155,30 +156,17 @@ class _Sampling:
         status = np.array([row.status for row in rows], np.uint8)
         texts = [question.encode(row.value) if row.value is not None else None for row in rows]
         values = question.decode(pl.Series("value", texts, dtype=pl.String))[opening.of_person]
-        columns: dict[str, Any] = {
-            "replies": _replies(rows),
-            "status": prompt_status_column(status),
-            "call": [row.call for row in rows],
-            "prompt_tokens": [row.tokens[0] for row in rows],
-            "completion_tokens": [row.tokens[1] for row in rows],
-        }
-        if any(row.lead for row in rows):
-            columns["lead"] = [row.lead for row in rows]
+        columns = ReplyColumns(
+            [row.replies for row in rows],
+            status,
+            [row.call for row in rows],
+            [row.tokens[0] for row in rows],
+            [row.tokens[1] for row in rows],
+            lead=[row.lead for row in rows] if any(row.lead for row in rows) else None,
+        )
         table = prompt_table(opening, self.model.spec, "sampled", "", columns)
         ids = self.inquiry.people.ids
         return InquiryResult(
             Answers(question, ids, values, status_column(answer_codes(status)[opening.of_person]), opening.of_person),
             table,
         )
-
-
-def _replies(rows: list[_Row]) -> pl.Series:
-    """The replies of each row as a column of lists, made of all of them at once."""
-    counts = [len(row.replies) for row in rows]
-    texts = pl.Series("text", [text for row in rows for text in row.replies], dtype=pl.String)
-    if set(counts) == {1}:
-        return texts.reshape((-1, 1)).cast(pl.List(pl.String))
-    several = pl.DataFrame({"row": np.repeat(np.arange(len(rows)), counts), "text": texts})
-    several = several.group_by("row", maintain_order=True).agg("text")
-    table = pl.DataFrame({"row": np.arange(len(rows))}).join(several, on="row", how="left", maintain_order="left")
-    return table["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))

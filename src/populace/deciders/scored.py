@@ -1,8 +1,8 @@
 """Deciding by distribution: the model is asked once for the probability of every option."""
 
-import functools
 import math
-from typing import Any
+import operator
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,11 @@ from populace.base.randomness import uniforms
 from populace.broker import Broker
 from populace.deciders.decision import (
     InquiryResult,
+    ReplyColumns,
     answer_codes,
     apply_temperature,
     draw_options,
     final_status,
-    prompt_status_column,
     prompt_table,
     status_column,
 )
@@ -49,6 +49,8 @@ _LOT = 32768
 _OK = STATUSES.index("ok")
 _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
+_TEXT, _TOKENS, _FINISH, _PROMPT_TOKENS, _COMPLETION_TOKENS = map(operator.itemgetter, range(5))
+"""The fields of a reply."""
 
 
 async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> InquiryResult:
@@ -66,8 +68,8 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
             outcomes = await _divide_ones(inquiry, requests, outcomes, model, broker)
         scored.read(calls, outcomes)
     probabilities, masses, status = scored.arrays()
-    table = prompt_table(rows, model.spec, "scored", lead, _columns(scored, probabilities, masses, status))
-    masses = np.nan_to_num(masses)
+    table = prompt_table(rows, model.spec, "scored", lead, scored.columns(probabilities, masses, status))
+    masses = np.where(np.isnan(masses), 0.0, masses)
     if rows.orders > 1:
         probabilities = probabilities.reshape(-1, rows.orders, probabilities.shape[1]).mean(axis=1)
         masses = masses.reshape(-1, rows.orders).mean(axis=1)
@@ -144,6 +146,8 @@ class _ScoredRows:
         """Read the replies to the next rows."""
         first = len(self.status)
         failures, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)
+        if not failures and self._read_answers(first, calls, outcomes):
+            return
         for row, (call, outcome) in enumerate(zip(calls, outcomes, strict=True), first):
             code = failures[row] if failures else None
             if code is None:
@@ -170,35 +174,39 @@ class _ScoredRows:
             self.masses.append(math.nan)
             self.status.append(code or _OK)
 
+    def _read_answers(self, first: int, calls: list[str], outcomes: Sequence[ReplyOrFailure]) -> bool:
+        """Read replies that all give a distribution, column by column; False, with nothing read, where one does not."""
+        if set(map(type, outcomes)) != {Reply} or "refusal" in set(map(_FINISH, outcomes)):
+            return False
+        orders, owners, width = self.rows.arrangements[first : first + len(outcomes)], self._owners, len(self._none)
+        tokens = map(_TOKENS, outcomes)
+        scores = [tally(owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
+        masses = [mass for _, mass in scores]
+        if min(masses) < NO_MASS:
+            return False
+        self.probabilities += [distribution for distribution, _ in scores]
+        self.masses += masses
+        self.status += [_OK] * len(masses)
+        self.calls += calls
+        self.texts += map(_TEXT, outcomes)
+        self.prompt_tokens += map(_PROMPT_TOKENS, outcomes)
+        self.completion_tokens += map(_COMPLETION_TOKENS, outcomes)
+        return True
+
     def arrays(self) -> tuple[Floats, Floats, Codes]:
         """Distributions, masses and status codes of all rows."""
         return np.array(self.probabilities), np.array(self.masses), np.array(self.status, np.uint8)
 
+    def columns(self, probabilities: Floats, masses: Floats, status: Codes) -> ReplyColumns:
+        """What the journal keeps of the replies."""
+        return ReplyColumns(
+            self.texts, status, self.calls, self.prompt_tokens, self.completion_tokens, None, masses, probabilities
+        )
+
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
     """Option numbers as a column of values."""
-    return _possible(question.values, question.dtype)[pl.Series(option)]
-
-
-@functools.lru_cache(maxsize=256)
-def _possible(values: tuple[Any, ...], dtype: pl.DataType) -> pl.Series:
-    return pl.Series("value", values, dtype=dtype)
-
-
-def _columns(scored: _ScoredRows, each: Floats, masses: Floats, status: Codes) -> dict[str, Any]:
-    """What the journal keeps of the replies. List columns are made from whole arrays, which is far quicker."""
-    probabilities, unknown = pl.Series(each).cast(pl.List(pl.Float64)), np.isnan(masses)
-    if unknown.any():
-        probabilities = probabilities.zip_with(pl.Series(~unknown), pl.Series([None], dtype=probabilities.dtype))
-    return {
-        "replies": pl.Series(scored.texts, dtype=pl.String).reshape((-1, 1)).cast(pl.List(pl.String)),
-        "status": prompt_status_column(status),
-        "mass": pl.Series(masses, nan_to_null=True),
-        "probabilities": probabilities,
-        "call": scored.calls,
-        "prompt_tokens": scored.prompt_tokens,
-        "completion_tokens": scored.completion_tokens,
-    }
+    return question.value_column[pl.Series(option.astype(np.uint32))]
 
 
 def _option_texts(question: Finite, arrangement: Arrangement, mode: Mode) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ class Session:
         """The answers to an inquiry outside a run; ServiceError if a service fails or rejects every prompt."""
         result = await decide(inquiry, self.broker)
         rejected = rejected_prompts(result)
-        if rejected and rejected == result.prompts.height:
+        if rejected and rejected == result.prompt_rows.height:
             raise self.broker.rejection_error(rejected)
         return result
 

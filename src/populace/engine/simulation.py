@@ -27,6 +27,7 @@ from populace.base.errors import (
 )
 from populace.base.foreign import for_shell
 from populace.base.formatting import compact_json
+from populace.base.plain_tables import Table
 from populace.base.randomness import stream
 from populace.broker import Usage
 from populace.deciders import DeskReplies, InquiryResult, RecordedStep, decide, rejected_prompts, replay
@@ -251,15 +252,12 @@ class Simulation:
             results = [self._replay(inquiry) for inquiry in inquiries]
         else:
             recorded_step = self._recorded_step(self.recording, self._current.number)
-            outcomes = await asyncio.gather(
-                *(decide(inquiry, self.broker, recorded_step, self._replies) for inquiry in inquiries),
-                return_exceptions=True,
-            )
             results = []
-            for outcome in outcomes:
+            for outcome in await _all([decide(each, self.broker, recorded_step, self._replies) for each in inquiries]):
                 if isinstance(outcome, BaseException):
                     raise outcome
-                results.append(replace(outcome, answers=self._variation.restore(outcome.answers)))
+                answers = self._variation.restore(outcome.answers)
+                results.append(outcome if answers is outcome.answers else replace(outcome, answers=answers))
         self._check_rejections(results)
         for inquiry, result in zip(inquiries, results, strict=True):
             self._current.asks.append((inquiry, result))
@@ -269,7 +267,7 @@ class Simulation:
     def _check_rejections(self, results: list[InquiryResult]) -> None:
         """Stop if the model rejected every prompt of the run so far, or very many at once: it cannot do the task."""
         rejected = sum(rejected_prompts(result) for result in results)
-        total = sum(result.prompts.height for result in results)
+        total = sum(result.prompt_rows.height for result in results)
         recorded = self.replaying or self._stage.settings.on_failure == "record"
         if rejected == total and not recorded and (rejected >= _MANY_REJECTED or (rejected and not self._has_replies)):
             raise self.broker.rejection_error(rejected)
@@ -323,18 +321,20 @@ class Simulation:
         # A step that never waited would keep signals and displays from their turn.
         await asyncio.sleep(0)
 
-    def _tables_and_facts(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+    def _tables_and_facts(self) -> tuple[dict[str, Table], dict[str, Any]]:
         """The tables of the step, and the facts about it."""
         people = self.scenario.people
         rows, changed_columns = people.take_changes()
         with self._outside_step("a metric"):
             self.metrics = {name: plain_metric(f(self.scenario), name) for name, f in self._metrics.items()}
-        tables: dict[str, pl.DataFrame] = {}
+        tables: dict[str, Table] = {}
         if self._current.asks:
             tables |= step_tables.question_tables(self._current.asks)
         columns = people.columns if rows else changed_columns
         if columns:
-            tables["people"] = people.frame if rows else people.frame[["id", *changed_columns]]
+            tables["people"] = (
+                people.frame if rows else pl.DataFrame([people.ids, *map(people.frame.get_column, changed_columns)])
+            )
         if self._stage.events:
             tables["events"] = step_tables.event_table(self._current.number, self._stage.events, people.ids.dtype)
         tables["metrics"] = step_tables.metric_row(self._current.number, self.metrics)
@@ -349,7 +349,7 @@ class Simulation:
         }
         return tables, facts
 
-    def _compare(self, number: int, tables: Mapping[str, pl.DataFrame]) -> None:
+    def _compare(self, number: int, tables: Mapping[str, Table]) -> None:
         """Stop where a replayed step made something else than the source holds."""
         if self.source is None:
             return
@@ -383,3 +383,12 @@ class Simulation:
     def _set_status(self, **changes: Any) -> None:
         if not (self.record is self.source and self.replaying):
             self.record.set_status(**changes)
+
+
+async def _all(coroutines: list[Coroutine[Any, Any, InquiryResult]]) -> list[InquiryResult | BaseException]:
+    """The results of coroutines that run side by side, with what one of them raised in its place."""
+    if (
+        len(coroutines) == 1
+    ):  # Without a task of its own, which takes longer to make than it takes a few people to choose.
+        return [await coroutines[0]]
+    return await asyncio.gather(*coroutines, return_exceptions=True)

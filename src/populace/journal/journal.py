@@ -21,6 +21,7 @@ import polars as pl
 from populace.base.documents import DocumentError, outside_link, parse_json_object, read_text
 from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError
 from populace.base.locks import acquire, is_locked
+from populace.base.plain_tables import Table
 from populace.journal.manifest import End, Manifest, settings_digest
 from populace.journal.record import Record
 from populace.journal.segments import (
@@ -200,17 +201,18 @@ class Journal(Record):
         return self.commit_of(step - 1).digest if step else START
 
     def commit(
-        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
+        self, step: int, tables: Mapping[str, Table], facts: Mapping[str, Any], usage: Mapping[str, Any]
     ) -> None:
         """Write a step and make it part of the run."""
-        self._commits[step] = write_segment(self.folder / "steps", step, tables, self.digest_before(step), facts)
-        path = self.folder / "usage.jsonl"
+        self._commits[step] = write_segment(f"{self.folder}/steps", step, tables, self.digest_before(step), facts)
+        # Texts in place of paths here, which take longer to make than a small step to write.
+        path = f"{self.folder}/usage.jsonl"
         with writing(path):
             if self._usage_hash is None:
-                append_line(path, "")
-                self._usage_hash = hashlib.blake2b(path.read_bytes(), digest_size=16)
+                append_line(Path(path), "")
+                self._usage_hash = hashlib.blake2b(Path(path).read_bytes(), digest_size=16)
             line = f"{json.dumps({'step': step, **usage})}\n".encode()
-            size = write_file(str(path), line, append=True)
+            size = write_file(path, line, append=True)
             self._usage_hash.update(line)
             self._bind(self._commits[step].digest, size)
 
@@ -245,7 +247,7 @@ class Journal(Record):
             # Another version of Populace may have written the manifest with fewer or with more fields.
             self._settings = settings_digest(json.loads(self.manifest.model_dump_json()))
             super().set_status(end=end.model_copy(update={"settings": self._settings}))
-        with writing(self.folder / "manifest.json"):
+        with writing(f"{self.folder}/manifest.json"):
             self.manifest.write(self.folder)
 
     def lock(self) -> None:
@@ -319,7 +321,7 @@ class Journal(Record):
         """Whether the run should wait; if its own writer asks, the file records that it does."""
         try:
             # Without O_CREAT: whoever lets the run go on in this moment is not overruled.
-            file = os.open(self.folder / PAUSE, os.O_RDWR)
+            file = os.open(f"{self.folder}/{PAUSE}", os.O_RDWR)
         except FileNotFoundError:
             return False
         with os.fdopen(file, "r+", encoding="utf-8") as open_file:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.plain_tables import Table, to_polars
 from populace.journal.manifest import Manifest
 from populace.journal.table_rows import joined_rows
 
@@ -48,7 +49,7 @@ class Record:
         raise NotImplementedError
 
     def commit(
-        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
+        self, step: int, tables: Mapping[str, Table], facts: Mapping[str, Any], usage: Mapping[str, Any]
     ) -> None:
         """Write a step and make it part of the run."""
         raise NotImplementedError
@@ -89,7 +90,7 @@ class MemoryRecord(Record):
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
-        self._steps: list[tuple[dict[str, pl.DataFrame], dict[str, Any], dict[str, Any]]] = []
+        self._steps: list[tuple[dict[str, Table], dict[str, Any], dict[str, Any]]] = []
 
     def steps(self) -> list[int]:
         """The numbers of all steps so far."""
@@ -101,7 +102,8 @@ class MemoryRecord(Record):
 
     def table(self, step: int, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
         """One table of a step, or some of its columns."""
-        table = self._steps[step][0].get(name)
+        recorded = self._steps[step][0].get(name)
+        table = None if recorded is None else to_polars(recorded)
         return table if table is None or columns is None else table.select(columns)
 
     def table_names(self, step: int) -> list[str]:
@@ -109,7 +111,7 @@ class MemoryRecord(Record):
         return list(self._steps[step][0])
 
     def commit(
-        self, step: int, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any], usage: Mapping[str, Any]
+        self, step: int, tables: Mapping[str, Table], facts: Mapping[str, Any], usage: Mapping[str, Any]
     ) -> None:
         """Keep a step."""
         self._steps.append((dict(tables), dict(facts), {"step": step, **usage}))

@@ -3,9 +3,9 @@
 A vector depends on its text alone, bit for bit: not on which other texts were embedded with it, nor on when.
 """
 
+import functools
 import hashlib
 import os
-import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from populace.base.errors import EmbeddingError, ModelError, ModelFileError, UnknownNameError
+from populace.base.words import lower_words
 from populace.models.artifacts import MINILM_TOKENIZER, MINILM_WEIGHTS, Progress, fetch_together
 from populace.models.providers import PROVIDERS
 
@@ -32,7 +33,7 @@ EMBEDDER_FORMS = {
 _TOKENS = 256
 _BATCH_TOKENS = 1024
 """How many tokens go through the network at once: their activations then stay in the cache of a core."""
-_WORD = re.compile(r"\w+")
+_HASH_SIZE = 8
 
 
 @runtime_checkable
@@ -78,19 +79,12 @@ class HashingEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A unit vector for each text."""
-        features = [_features(text) for text in texts]
-        distinct = {feature: index for index, feature in enumerate(dict.fromkeys(f for some in features for f in some))}
-        digests = b"".join(hashlib.blake2b(feature.encode(), digest_size=8).digest() for feature in distinct)
-        hashes = np.frombuffer(digests, "<u8")
-        signs = np.where(hashes >> np.uint64(63), 1.0, -1.0)
-        column = (hashes % np.uint64(self.dimension)).astype(np.int64)
-        # A word weighs as much as all of its trigrams together would at a length of four.
-        weights = np.array([2.0 if feature.startswith(" ") else 1.0 for feature in distinct])
-        rows = np.repeat(np.arange(len(texts)), [len(some) for some in features])
-        indices = np.fromiter((distinct[f] for some in features for f in some), np.int64, len(rows))
+        digests = [_text_hashes(text) for text in texts]
+        hashes = np.frombuffer(b"".join(digests), "<u8")
+        rows = np.repeat(np.arange(len(texts)), [len(digest) // _HASH_SIZE for digest in digests])
         sums = np.bincount(
-            rows * self.dimension + column[indices],
-            weights=(signs * weights)[indices],
+            rows * self.dimension + (hashes % np.uint64(self.dimension)).astype(np.int64),
+            weights=np.where(hashes >> np.uint64(63), 1.0, -1.0),
             minlength=len(texts) * self.dimension,
         )
         return unit_vectors(sums.reshape(len(texts), self.dimension))
@@ -213,8 +207,19 @@ def unit_vectors(vectors: npt.NDArray[Any]) -> Vectors:
     return wide.astype(np.float32)
 
 
-def _features(text: str) -> list[str]:
-    words = _WORD.findall(text.casefold())
-    padded = [f" {word} " for word in words]
-    trigrams = [word[at : at + 3].replace(" ", "_") for word in padded for at in range(len(word) - 2)]
-    return [*padded, *trigrams] or [text.strip() and "?"]
+def _text_hashes(text: str) -> bytes:
+    """The hashes of the features of a text, one after the other."""
+    return b"".join(map(_word_hashes, lower_words(text))) or _hash("?" if text.strip() else "")
+
+
+@functools.lru_cache(maxsize=16_384)
+def _word_hashes(word: str) -> bytes:
+    """The hashes of a word and of its letter trigrams; texts share most words."""
+    padded = f" {word} "
+    trigrams = (padded[at : at + 3].replace(" ", "_") for at in range(len(word)))
+    # A word weighs as much as all of its trigrams together would at a length of two, and so stands here twice.
+    return b"".join(map(_hash, (padded, padded, *trigrams)))
+
+
+def _hash(feature: str) -> bytes:
+    return hashlib.blake2b(feature.encode(), digest_size=_HASH_SIZE).digest()

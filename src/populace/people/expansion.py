@@ -5,7 +5,6 @@ seeds as evenly as whole people allow, each with its provenance.
 """
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import PeopleError
+from populace.base.words import lower_words
 from populace.people.names import draw_names
 from populace.people.table import People
 from populace.people.traits import OCCUPATIONS, PASTIMES, TEMPERS
@@ -27,7 +27,6 @@ _ROW_SCHEMA = {"persona": pl.String, "seed": pl.Int64, "batch": pl.Int64, "sourc
 _BLOCK = 512
 _EXACT = 2**24
 """Whole numbers up to this size are exact in 32-bit floats."""
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -260,7 +259,7 @@ def distinct_names(names: pl.Series, rng: np.random.Generator) -> pl.DataFrame:
 
 def normal_words(text: str) -> str:
     """The words of a text in lower case: equal for texts that differ only in case and punctuation."""
-    return " ".join(_WORD.findall(text.casefold()))
+    return " ".join(lower_words(text))
 
 
 def _round_vectors(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:

@@ -1,8 +1,9 @@
 """Detects texts that repeat the prompt."""
 
 import functools
-import re
 from dataclasses import dataclass
+
+from populace.base.words import lower_words
 
 RUN = 9
 """This many words in a row that also occur in the prompt are an echo of it."""
@@ -10,7 +11,6 @@ WHOLE = 4
 """A text of at least this many words that occurs in the prompt as a whole is an echo too."""
 _BLOCK = (RUN + 1) // 2
 """Any run of RUN words contains a whole block of this many words, wherever the blocks begin."""
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class EchoDetector:
 @functools.lru_cache(maxsize=16)
 def folded_words(text: str) -> list[str]:
     """The words of a text in lower case; cached because several rules examine the same text."""
-    return _WORD.findall(text.casefold())
+    return lower_words(text)
 
 
 def _has_run(words: list[str], at: int, prompt_words: str) -> bool:
@@ -72,4 +72,4 @@ def _prompt_words(prompt: str) -> str:
 @functools.lru_cache(maxsize=16_384)
 def _line_words(line: str) -> str:
     # Cached because the prompts of a thread share most of their lines.
-    return " ".join(_WORD.findall(line.casefold()))
+    return " ".join(lower_words(line))

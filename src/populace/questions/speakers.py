@@ -19,10 +19,10 @@ PARTICLE = (
 _NAME = rf"{_PART}(?:(?: {PARTICLE}){{0,2}} {_PART}){{0,3}}"
 _VERB = r"(?:wrote|writes|said|says|replied|replies|posted|posts|answered|answers|commented|asked|asks|here)"
 _AFTER = rf"(?:[ \t]*\([^()\n]*\))?(?:[ \t]+{_VERB})?"
-_YOU = re.compile(rf"\b(?:You are|You're|Your name is) ({_NAME})")
+_CALLS = ("You are ", "You're ", "Your name is ")
+_YOU = re.compile(rf"\b(?:{'|'.join(_CALLS)})({_NAME})")
 _LINE = re.compile(
-    rf"^[^\w\n]*(?:\d+[.)\]:]*[ \t]+)?({_NAME}|[\w.-]{{2,30}}){_AFTER}[ \t]*[:：](?!//)",
-    re.MULTILINE,
+    rf"[^\w\n]*(?:\d+[.)\]:]*[ \t]+)?({_NAME}|[\w.-]{{2,30}}){_AFTER}[ \t]*[:：](?!//)",
 )
 _LABEL = re.compile(
     rf"(?:^|(?<=[.!?…\"”])[ \t])(?:[^\w\n]|_)*({_NAME}|[\w.-]{{2,30}})(?:[^\w\n:：(]|_){{0,3}}{_AFTER}"
@@ -105,8 +105,9 @@ def _read_speakers(prompt: str, names: tuple[str, ...]) -> PromptSpeakers:
 @functools.lru_cache(maxsize=16_384)
 def _line_names(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names that a line calls "you", and those that it shows as speakers; prompts of a thread share most lines."""
-    own = tuple(match.group(1) for match in _YOU.finditer(line)) if "You" in line else ()
-    return own, tuple(match.group(1) for match in _LINE.finditer(line)) if ":" in line or "：" in line else ()
+    own = tuple(match.group(1) for match in _YOU.finditer(line)) if any(words in line for words in _CALLS) else ()
+    label = _LINE.match(line) if ":" in line or "：" in line else None
+    return own, (label.group(1),) if label else ()
 
 
 def _short_and_full(name: str) -> tuple[str, ...]:

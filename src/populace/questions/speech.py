@@ -2,28 +2,27 @@
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from populace.base.errors import QuestionError
 from populace.questions.base import REFUSED, UNPARSEABLE, Answer, Question
+from populace.questions.likeness import FoldedText
 from populace.questions.reply_parsing import is_refusal
 from populace.questions.speakers import PARTICLE, PromptSpeakers
 
-_LIKE = 0.8
-"""Texts that share this much of their characters, in order, are the same but for details."""
 _COURTESY = 4
 """A line of so many words, such as "Good morning, Bo!", may be said back."""
 _SHORT = 12
 """Texts of so many characters are not compared."""
-_LINE = re.compile(r"^(?P<speaker>[^:\n]{2,60}): (?P<words>.+)$", re.MULTILINE)
-_MEMORY = re.compile(r"^- (?P<text>.+)$", re.MULTILINE)
-_TO = re.compile(r"^You think, .* Now say it to (?P<name>\S+)[^.\n]*\.$", re.MULTILINE)
+_LINE = re.compile(r"[^:]{2,60}: (?P<words>.+)")
+_MEMORY = re.compile(r"- (?P<text>.+)")
+_AIM = "You think, "
+_TO = re.compile(rf"^{_AIM}.* Now say it to (?P<name>\S+)[^.\n]*\.$", re.MULTILINE)
 """The last line of a prompt in which somebody is told to say what they want of another."""
 _OWN_SPEECH = re.compile(r"(?:^|: )You told [^:\n]+: [\"“]")
-_QUOTE = re.compile(r"^[\"“”'‘’«»]+|[\"“”'‘’«»]+$")
+_QUOTES = "\"“”'‘’«»"
 _QUOTED = re.compile(r"[\"“]([^\"”]+)[\"”]")
 _WORD = re.compile(r"\w+")
 _WORD_EDGE = re.compile(r"\b")
@@ -98,8 +97,8 @@ class Speech(Question):
         Small models that are led to the other's name say what they mean to say; otherwise they greet, or reply to
         their own thought.
         """
-        own, to = PromptSpeakers.from_prompt(prompt).own, _TO.search(prompt)
-        return (f"{own[0]}: {to['name']}," if to else f"{own[0]}:") if own else ""
+        own, to = PromptSpeakers.from_prompt(prompt).own, _addressee(prompt)
+        return (f"{own[0]}: {to}," if to else f"{own[0]}:") if own else ""
 
     def parse(self, reply: str) -> Answer:
         """Read a line without its prompt."""
@@ -111,7 +110,7 @@ class Speech(Question):
             return REFUSED
         text = self._line(reply, prompt)
         # A reply that goes on after the name of the other may begin in lower case.
-        text = text[:1].upper() + text[1:] if _TO.search(prompt) else text
+        text = text[:1].upper() + text[1:] if _addressee(prompt) else text
         return Answer(text, "ok") if text and self.fault(text, prompt) is None else UNPARSEABLE
 
     def fault(self, text: str, prompt: str) -> str | None:
@@ -139,12 +138,18 @@ class Speech(Question):
             text = text[speakers.own_label_end(text) :]
             other = speakers.other_start(text)
             text = text[:other] if other is not None else text
-            text = _QUOTE.sub("", " ".join(_STAGE.sub(" ", text).split())).strip()
+            text = " ".join(_STAGE.sub(" ", text).split()).strip(_QUOTES).strip()
             if _WORD.search(text):
                 return text
             if other is not None:
                 return ""
         return ""
+
+
+def _addressee(prompt: str) -> str | None:
+    """The name of the person to whom somebody is told to say what they want of them."""
+    to = _TO.search(prompt) if _AIM in prompt else None
+    return to["name"] if to else None
 
 
 def _own_names(prompt: str) -> tuple[str, ...]:
@@ -169,82 +174,43 @@ def _whole_names(first: str, prompt: str) -> Iterator[str]:
 
 def _is_echo(words: str, prompt: str) -> bool:
     """Whether words repeat a memory, a line of the conversation, or any other line of the prompt word for word."""
-    if any(words == line.strip() for line in prompt.split("\n")):
+    lines = prompt.split("\n")
+    if words in prompt and any(words == line.strip() for line in lines):
         return True
-    folded = _folded(words)
+    folded = FoldedText(words)
     if len(folded) <= _SHORT:
         return False
-    courtesy = len(folded.split()) <= _COURTESY and len(words) <= 30
-    lines = [] if courtesy else [match["words"] for match in _LINE.finditer(prompt)]
-    # A memory may begin with a time, such as "Today at 08:10: ". What one told somebody may be told to somebody else.
-    memories = [match["text"] for match in _MEMORY.finditer(prompt) if not _OWN_SPEECH.search(match["text"])]
-    lines += [part for text in memories for part in (text, text.partition(": ")[2]) if part]
-    text = _Folded(folded)
-    return any(text.is_like(other) for line in lines for other in _folded_parts(line))
+    courtesy = len(folded.text.split()) <= _COURTESY and len(words) <= 30
+    contents = [_line_contents(line) for line in lines]
+    others = [part for content in contents for part in (content.memory if courtesy else content.all)]
+    # What is remembered of a conversation stands in its lines too.
+    return folded.is_like(list({part.text: part for part in others}.values()))
 
 
-class _Folded:
-    """A text that is compared with many others.
+class _LineContents(NamedTuple):
+    """What a line of a prompt holds that is not to be said again: what is remembered, and with it what was said."""
 
-    Attributes:
-        text: The text.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._counts = {character: text.count(character) for character in set(text)}
-
-    @functools.cached_property
-    def _places(self) -> dict[str, int]:
-        """For each character a number whose bits say where it stands."""
-        places = dict.fromkeys(self._counts, 0)
-        for place, character in enumerate(self.text):
-            places[character] |= 1 << place
-        return places
-
-    def is_like(self, other: str) -> bool:
-        """Whether two texts are the same but for details: whether the ratio of matching characters is high enough.
-
-        Each of the first three is an upper bound of the next, and much faster.
-        """
-        least = _LIKE * (len(self.text) + len(other)) / 2.0
-        return (
-            min(len(self.text), len(other)) >= least
-            and self._shares_characters(other, least)
-            and self._common_subsequence(other) >= least
-            and SequenceMatcher(None, self.text, other, autojunk=False).ratio() >= _LIKE
-        )
-
-    def _shares_characters(self, other: str, least: float) -> bool:
-        """Whether at least so many characters stand in both texts, in any order."""
-        matches = len(self.text)
-        for character, count in self._counts.items():
-            there = other.count(character)
-            if there < count:
-                matches -= count - there
-                if matches < least:
-                    return False
-        return matches >= least
-
-    def _common_subsequence(self, other: str) -> int:
-        """The length of the longest common subsequence, by additions of long numbers (Hyyrö 2004)."""
-        places, all_bits = self._places, (1 << len(self.text)) - 1
-        free = all_bits
-        for character in other:
-            matching = free & places.get(character, 0)
-            free = ((free + matching) | (free - matching)) & all_bits
-        return len(self.text) - free.bit_count()
+    memory: tuple[FoldedText, ...] = ()
+    all: tuple[FoldedText, ...] = ()
 
 
-@functools.lru_cache(maxsize=4096)
-def _folded_parts(line: str) -> tuple[str, ...]:
-    """A line, and what it reports in quotation marks, as they are compared; memories stand in many prompts."""
-    parts = dict.fromkeys(_folded(part) for part in (line, *_QUOTED.findall(line)))
-    return tuple(part for part in parts if len(part) > _SHORT)
+@functools.lru_cache(maxsize=16_384)
+def _line_contents(line: str) -> _LineContents:
+    """The contents of a line; prompts share most lines."""
+    said, memory = _LINE.match(line), _MEMORY.match(line)
+    texts = []
+    if memory and not _OWN_SPEECH.search(memory["text"]):
+        # A memory may begin with a time, such as "Today at 08:10: ". What one told somebody may be told to somebody
+        # else.
+        texts = [memory["text"], memory["text"].partition(": ")[2]]
+    remembered = _folded_parts(texts)
+    return _LineContents(remembered, remembered + _folded_parts([said["words"]]) if said else remembered)
 
 
-def _folded(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+def _folded_parts(texts: Sequence[str]) -> tuple[FoldedText, ...]:
+    """Texts, and what they report in quotation marks, as they are compared."""
+    parts = dict.fromkeys(part for text in texts for part in (text, *_QUOTED.findall(text)))
+    return tuple(folded for folded in map(FoldedText, parts) if len(folded) > _SHORT)
 
 
 @functools.lru_cache(maxsize=1024)

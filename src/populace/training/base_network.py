@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -87,6 +88,25 @@ def training_library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise TrainingError(f"training needs {name}.", "Install it with: pip install 'populace[train]'") from error
+
+
+@contextmanager
+def enough_memory(what: str, advice: str) -> Iterator[None]:
+    """What is computed inside needs memory of a GPU; where there is too little, an error says what to lower.
+
+    Args:
+        what: What is computed.
+        advice: What to do.
+
+    Raises:
+        TrainingError: If the memory was too little. What the attempt held is free again.
+    """
+    torch = training_library("torch")
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        torch.cuda.empty_cache()
+        raise TrainingError(f"the GPU has too little memory for {what}.", advice) from error
 
 
 def choose_device(wanted: str) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import TrainingError
-from populace.training.base_network import training_library
+from populace.training.base_network import enough_memory, training_library
 from populace.training.decision_records import prompt_request
 from populace.training.sequences import ModelVocabulary
 from populace.training.trl_settings import MethodSettings, quiet_trainer, remove_reference, trl_arguments, trl_tokenizer
@@ -121,7 +121,8 @@ def learn_preferences(
                 train_dataset=datasets.Dataset.from_list(rows),
                 processing_class=trl_tokenizer(vocabulary),
             )
-            quiet_trainer(trainer).train()
+            with enough_memory(f"{settings.batch} pairs at once", "Lower `batch` under `preference:` in the plan."):
+                quiet_trainer(trainer).train()
     finally:
         remove_reference(model)
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]

@@ -9,7 +9,7 @@ import polars as pl
 import pydantic
 
 from populace.base.errors import TrainingError
-from populace.training.base_network import training_library
+from populace.training.base_network import enough_memory, training_library
 from populace.training.decision_records import prompt_request
 from populace.training.sequences import ModelVocabulary
 from populace.training.trl_settings import MethodSettings, quiet_trainer, remove_reference, trl_arguments, trl_tokenizer
@@ -89,7 +89,10 @@ def reinforce(
                 train_dataset=datasets.Dataset.from_list([{"prompt": str(row)} for row in range(prompts.height)]),
                 processing_class=trl_tokenizer(vocabulary),
             )
-            quiet_trainer(trainer).train()
+            with enough_memory(
+                f"{settings.batch} replies at once", "Lower `batch` under `reinforcement:` in the plan."
+            ):
+                quiet_trainer(trainer).train()
     finally:
         model.config.use_cache = use_cache
         remove_reference(model)

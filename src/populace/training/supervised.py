@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ import pydantic
 
 from populace.base.errors import TrainingError
 from populace.base.randomness import stream
-from populace.training.base_network import MATRICES, Matrix, training_library
+from populace.training.base_network import MATRICES, Matrix, enough_memory, training_library
 from populace.training.examples import TrainingExamples
 from populace.training.sequences import ModelVocabulary, Sequences, pack
 from populace.training.training_state import BEST, STATE, enter_weights, read_state, write_state
@@ -233,14 +234,9 @@ class Trainer:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
             batch = sequences.take(rows)
-            try:
+            with self._enough_memory():
                 loss = self.attention.loss(batch, settings.batch)
                 loss.backward()
-            except training_library("torch").OutOfMemoryError as error:
-                raise TrainingError(
-                    f"the GPU has too little memory for {settings.batch} sequences of {settings.length} tokens.",
-                    "Lower `batch` or `length` in the plan; what was learned up to the last look is kept.",
-                ) from error
             training_library("torch").nn.utils.clip_grad_norm_(self.trained.values(), 1.0)
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
@@ -249,6 +245,12 @@ class Trainer:
             self._tokens += int((batch.trees > 0).sum())
             self._targets += len(np.unique(batch.target_examples * len(batch) + batch.target_sequences))
         return [float(loss) for loss in losses]
+
+    def _enough_memory(self) -> AbstractContextManager[None]:
+        return enough_memory(
+            f"{self.settings.batch} sequences of {self.settings.length} tokens",
+            "Lower `batch` or `length` in the plan; what was learned up to the last look is kept.",
+        )
 
     def _schedule(self, progress: float) -> float:
         """The learning rate as a share of the highest: it rises, then falls as a cosine to 2 %."""
@@ -262,7 +264,7 @@ class Trainer:
         torch = training_library("torch")
         self.model.eval()
         total = weight = 0.0
-        with torch.no_grad():
+        with torch.no_grad(), self._enough_memory():
             for start in range(0, len(sequences), self.settings.batch):
                 rows = np.arange(start, min(start + self.settings.batch, len(sequences)))
                 batch = sequences.take(rows)
