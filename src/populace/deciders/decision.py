@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.lists import list_column
 from populace.base.plain_tables import PlainTable, Table, TableTypes, has_value, to_polars
 from populace.base.templates import FEW
 from populace.models import Failure, ReplyOrFailure
@@ -227,18 +228,10 @@ def _outcome_columns(outcomes: ReplyColumns) -> dict[str, pl.Series]:
 def _reply_lists(replies: Sequence[str | None] | Sequence[list[str]]) -> pl.Series:
     """The replies of each row as a column of lists, made of all of them at once."""
     lists: Any = replies
-    if replies and isinstance(replies[0], list):
-        counts = [len(texts) for texts in lists]
-        flat = pl.Series("text", list(chain.from_iterable(lists)), dtype=pl.String)
-        if set(counts) != {1}:
-            several = pl.DataFrame({"row": np.repeat(np.arange(len(counts)), counts), "text": flat})
-            several = several.group_by("row", maintain_order=True).agg("text")
-            table = pl.DataFrame({"row": np.arange(len(counts))})
-            joined = table.join(several, on="row", how="left", maintain_order="left")
-            return joined["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
-    else:
-        flat = pl.Series("text", lists, dtype=pl.String)
-    return flat.reshape((-1, 1)).cast(pl.List(pl.String))
+    several = bool(replies) and isinstance(replies[0], list)
+    texts = pl.Series("text", list(chain.from_iterable(lists)) if several else lists, dtype=pl.String)
+    lengths = [len(each) for each in lists] if several else [1] * len(lists)
+    return list_column(texts, np.array(lengths, np.int64))
 
 
 def _json(fields: pl.DataFrame) -> pl.Series | list[str]:

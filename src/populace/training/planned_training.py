@@ -20,6 +20,7 @@ from populace.models.adapter_bases import read_base, weights_sha256
 from populace.models.artifacts import SMOLLM2, sha256
 from populace.models.peft_folder import RECORD, from_peft, read_peft
 from populace.training.base_network import add_lora, load_base, training_library
+from populace.training.decision_division import check_licences
 from populace.training.decision_examples import DecisionSource
 from populace.training.examples import TrainingExamples
 from populace.training.held_out import gap_closed, score_decisions, task_scores
@@ -66,7 +67,7 @@ class PlannedTraining:
 
     def _divide(self, folder: Path) -> _Division:
         decisions = HumanDecisions.read(folder)
-        _check_licences(decisions, self.plan.licences)
+        check_licences(decisions, self.plan.licences)
         held_out = self.plan.held_out
         for name in held_out.tasks:
             if name not in decisions.tasks:
@@ -313,17 +314,6 @@ def _base_file(base: str) -> Path:
     if not path.exists():
         raise TrainingError(f"there is no model {path}.", "Name a GGUF file or a folder, or `embedded`.")
     return path
-
-
-def _check_licences(decisions: HumanDecisions, allowed: tuple[str, ...]) -> None:
-    others = {licence: tasks for licence, tasks in decisions.licences.items() if licence not in allowed}
-    if others:
-        licence, tasks = next(iter(others.items()))
-        raise TrainingError(
-            f"{sum(len(each) for each in others.values())} tasks are under a licence that the plan does not name: "
-            f"{licence!r} (such as {tasks[0]}).",
-            "Add the licence under `licences:` if it allows this use, or leave these tasks out of the folder.",
-        )
 
 
 def _has(topics: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
