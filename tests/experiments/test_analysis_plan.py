@@ -65,12 +65,21 @@ def test_the_command_freezes_a_plan_and_runs_nothing(tmp_path: Path) -> None:
 
 
 def test_planned_looks_spend_alpha_and_exclusions_count_as_missing() -> None:
-    plan = PLAN | {"looks": [3, 6], "exclusions": [{"column": "replicate", "above": 4}]}
+    never = {"column": "answers_unparseable", "above": 0}  # no run has such an answer, so there is no such column
+    plan = PLAN | {"looks": [3, 6], "exclusions": [{"column": "replicate", "above": 4}, never]}
     first = experiment(plan).run(workers=1).effects(factor="initial_share").row(0, named=True)
     second = experiment(plan, replicates=6).run(workers=1).effects(factor="initial_share")
     assert "looked at" not in second["warning"][0]
     assert first["looks"] == 1
     assert second["missing"][0] == 4 and second["n"][0] == 5
+
+
+def test_levels_are_named_as_numbers_too() -> None:
+    contrast = {"outcome": "share_blue", "factor": "initial_share", "of": 0.8, "baseline": 0.2}
+    assert (
+        experiment(PLAN | {"contrasts": [contrast]}).analysis_plan
+        == experiment(PLAN | {"contrasts": [contrast | {"of": "0.8", "baseline": "0.2"}]}).analysis_plan
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,6 +94,11 @@ def test_planned_looks_spend_alpha_and_exclusions_count_as_missing() -> None:
         ({"contrasts": []}, UsageError, "at least"),
         ({"contrasts": ["share_blue"], "alhpa": 0.1}, UnknownNameError, "alpha"),
         ({"contrasts": ["share_blue"], "exclusions": [{"column": "steps"}]}, UsageError, "above or below"),
+        (
+            {"contrasts": ["share_blue"], "exclusions": [{"column": "anwsers_ok", "above": 1}]},
+            UnknownNameError,
+            "answers_ok",
+        ),
     ],
 )
 def test_a_plan_that_names_what_is_not_there_is_refused(

@@ -68,15 +68,25 @@ def assert_same(folder: Path) -> None:
 def test_the_python_script_computes_the_table_again(tmp_path: Path, pairing: bool) -> None:
     files = export_results(recorded(tmp_path, pairing=pairing), tmp_path / "out")
     assert {file.name for file in files} >= {"runs.csv", "effects.csv", "effects.py", "effects.R", "methods.md"}
-    subprocess.run([sys.executable, "effects.py"], cwd=tmp_path / "out", check=True)
+    done = subprocess.run([sys.executable, "effects.py"], cwd=tmp_path / "out", check=True, capture_output=True)
+    assert b"8 comparisons; the largest difference to effects.csv is" in done.stdout
     assert_same(tmp_path / "out")
+
+
+def test_the_python_script_fails_where_the_table_is_not_the_one_of_the_runs(tmp_path: Path) -> None:
+    export_results(recorded(tmp_path), tmp_path / "out")
+    table = tmp_path / "out" / "effects.csv"
+    pl.read_csv(table).with_columns(pl.col("effect") + 0.01).write_csv(table)
+    done = subprocess.run([sys.executable, "effects.py"], cwd=tmp_path / "out", capture_output=True)
+    assert done.returncode == 1 and b"is 1.0e-02" in done.stdout
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 @pytest.mark.parametrize("pairing", [True, False])
 def test_the_r_script_computes_the_table_again(tmp_path: Path, pairing: bool) -> None:
     export_results(recorded(tmp_path, pairing=pairing), tmp_path / "out")
-    subprocess.run(["Rscript", "effects.R"], cwd=tmp_path / "out", check=True)
+    done = subprocess.run(["Rscript", "effects.R"], cwd=tmp_path / "out", check=True, capture_output=True)
+    assert b"8 comparisons; the largest difference to effects.csv is" in done.stdout
     assert_same(tmp_path / "out")
 
 

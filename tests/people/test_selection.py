@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace.base.errors import PeopleError, PopulaceError, UnknownNameError
-from populace.people import People
+from populace.people import Id, People
 
 OPERATORS = {
     "eq": operator.eq,
@@ -132,6 +132,18 @@ def test_take_gives_the_people_in_the_order_of_the_ids(people: People) -> None:
 def test_taking_somebody_who_is_not_there_is_an_error_that_names_the_id(people: People, who: object) -> None:
     with pytest.raises(PopulaceError, match=str(who)):
         people.take([0, who])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("ids", [[4, 7, 9, 12], [12, 4, 9, 7], ["d", "a", "c", "b"]])
+def test_people_are_taken_by_ids_of_any_kind_and_order(ids: list[Id]) -> None:
+    people = People({"id": ids, "row": range(4)})
+    assert people.take([ids[3], ids[0]])["row"].to_list() == [3, 0]
+    strange: list[Id] = ["x", "e"] if isinstance(ids[0], str) else [0, 5, 13]
+    for who in strange:
+        with pytest.raises(PeopleError, match=f"no person with id {who!r}"):
+            people.take([ids[1], who])
+    with pytest.raises(PeopleError, match=f"id {ids[2]!r} was taken twice"):
+        people.take([ids[2], ids[1], ids[2]])
 
 
 def test_nobody_can_be_taken_twice(people: People) -> None:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import polars as pl
+
+from populace.base.lists import list_column
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +93,6 @@ def stack_columns(tables: Sequence[Sequence[Sequence[Any]]]) -> list[Sequence[An
 
 def _series(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
     if isinstance(dtype, pl.List) and None not in values:
-        lengths = set(map(len, values))
-        if len(lengths) == 1 and 0 not in lengths:
-            # A column of lists that are equally long is made many times quicker from all their values together.
-            whole = pl.Series(name, list(chain.from_iterable(values)), dtype.inner)
-            return whole.reshape((-1, lengths.pop())).cast(dtype)
+        items = pl.Series(name, list(chain.from_iterable(values)), dtype.inner)
+        return list_column(items, np.array([len(value) for value in values], np.int64))
     return pl.Series(name, values, dtype)

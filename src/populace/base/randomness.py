@@ -46,8 +46,7 @@ def person_keys(ids: pl.Series) -> Keys:
 
 def bits(key: int, people: Keys) -> Keys:
     """64 random bits for each person: two rounds of the SplitMix64 finaliser over key and person."""
-    with np.errstate(over="ignore"):
-        return _mix(_mix(people * _GOLDEN + np.uint64(key)) + np.uint64(key))
+    return _mix(_mix(people * _GOLDEN + np.uint64(key)) + np.uint64(key))
 
 
 def uniforms(key: int, people: Keys) -> Uniforms:

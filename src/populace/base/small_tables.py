@@ -8,6 +8,8 @@ The schema is copied from a file that polars writes once for each schema, so tha
 both.
 """
 
+from __future__ import annotations
+
 import functools
 import io
 import itertools
@@ -30,10 +32,9 @@ _MAGIC = b"PAR1"
 _CREATOR = b"Populace"
 _INT32, _INT64, _DOUBLE, _BYTE_ARRAY, _BOOLEAN = 1, 2, 5, 6, 0
 
-_NESTED = (pl.Enum, pl.List)
-
 Values = Sequence[Any]
 _Type = pl.DataType | type[pl.DataType]
+_Key = _Type | tuple[str, ...]
 
 
 def encode_small(table: Table) -> bytes | None:
@@ -45,34 +46,16 @@ def encode_small(table: Table) -> bytes | None:
     if isinstance(table, PlainTable):
         schema, columns = _plain_schema(table.types), table.columns
     else:
-        schema, columns = _schema(_short_types(table.schema.items())), zip(*table.rows(), strict=True)
+        schema, columns = _schema(_keys(table.schema.items())), zip(*table.rows(), strict=True)
     if schema is None:
         return None
     parts, chunks, offset = [_MAGIC], [], len(_MAGIC)
     for column, cells in zip(schema.columns, columns, strict=True):
-        levels, count, values = column.shape(cells)
-        distinct = dict.fromkeys(values) if column.is_text else ()
-        dictionary, encoding = b"", b"\x00"
-        if 0 < len(distinct) <= len(values) // 2 and len(distinct) <= 256:
-            texts, encoding = column.encode([*distinct]), b"\x10"
-            size = _NUMBERS[len(texts)]
-            dictionary = b"\x15\x04\x15%b\x15%b\x4c\x15%b\x15\x00\x00\x00%b" % (
-                size, size, _NUMBERS[len(distinct)], texts
-            )  # fmt: skip
-            page = levels + _places(values, distinct)
-        else:
-            page = levels + column.encode(values)
-        size, number = _NUMBERS[len(page)], _NUMBERS[count]
-        head = b"\x15\x00\x15%b\x15%b\x2c\x15%b\x15%b\x15\x06\x15\x06\x00\x00" % (size, size, number, encoding)
-        length = len(dictionary) + len(head) + len(page)
-        size, place = _NUMBERS[length], _NUMBERS[offset + len(dictionary)]
-        chunks.append(
-            b"%b\x16%b\x16%b\x16%b\x26%b\x26%b\x00\x00" % (column.repeated, number, size, size, place, _NUMBERS[offset])
-            if dictionary
-            else b"%b\x16%b\x16%b\x16%b\x26%b\x00\x00" % (column.plain, number, size, size, place)
-        )
-        parts += dictionary, head, page
-        offset += length
+        begin, content, data = _encode_again(column, cells) if column.is_exact else _encode(column, cells)
+        place, end = _NUMBERS[offset + data], b"\x26%b\x00\x00" % _NUMBERS[offset] if data else b"\x00\x00"
+        chunks.append(b"%b\x26%b%b" % (begin, place, end))
+        parts.append(content)
+        offset += len(content)
         if offset > MAX_BYTES:
             return None
     rows, total = _NUMBERS[height], _NUMBERS[offset - len(_MAGIC)]
@@ -82,12 +65,56 @@ def encode_small(table: Table) -> bytes | None:
     return b"".join((*parts, footer, len(footer).to_bytes(4, "little"), _MAGIC))
 
 
-@dataclass(frozen=True)
+_Chunk = tuple[bytes, bytes, int]
+"""How the footer begins what it says of a column, its pages, and where among them the one with its data begins."""
+
+
+def _encode(column: _Column, cells: Values) -> _Chunk:
+    """The values of a column as pages."""
+    levels, count, values = column.shape(cells)
+    distinct = dict.fromkeys(values) if column.is_text else ()
+    begin, dictionary, encoding = column.plain, b"", b"\x00"
+    if 0 < len(distinct) <= len(values) // 2 and len(distinct) <= 256:
+        texts, begin, encoding = column.encode([*distinct]), column.repeated, b"\x10"
+        size = _NUMBERS[len(texts)]
+        dictionary = b"\x15\x04\x15%b\x15%b\x4c\x15%b\x15\x00\x00\x00%b" % (
+            size, size, _NUMBERS[len(distinct)], texts
+        )  # fmt: skip
+        page = levels + _places(values, distinct)
+    else:
+        page = levels + column.encode(values)
+    size, number = _NUMBERS[len(page)], _NUMBERS[count]
+    head = b"\x15\x00\x15%b\x15%b\x2c\x15%b\x15%b\x15\x06\x15\x06\x00\x00" % (size, size, number, encoding)
+    content = b"".join((dictionary, head, page))
+    size = _NUMBERS[len(content)]
+    return b"%b\x16%b\x16%b\x16%b" % (begin, number, size, size), content, len(dictionary)
+
+
+def _encode_again(column: _Column, cells: Values) -> _Chunk:
+    """The same for a column that may have been encoded before: half of the columns of a step are those of the step
+    before, such as ids, the text of a question and who answered it."""
+    key = (column, tuple(cells))
+    chunk = _CHUNKS.get(key)
+    if chunk is None:
+        chunk = _encode(column, cells)
+        if len(chunk[1]) <= _MAX_CHUNK:
+            if len(_CHUNKS) >= _MOST_CHUNKS:
+                _CHUNKS.clear()
+            _CHUNKS[key] = chunk
+    return chunk
+
+
+_MOST_CHUNKS, _MAX_CHUNK = 512, 4096
+_CHUNKS: dict[tuple[_Column, tuple[Any, ...]], _Chunk] = {}
+
+
+@dataclass(frozen=True, eq=False)
 class _Column:
     """How the values of a column are written, and how the footer begins what it says of it.
 
     Attributes:
         is_text: Whether its values are texts.
+        is_exact: Whether values that are equal are the same, which 0.0 and -0.0 are not, and can be looked up.
         shape: Takes a column apart: the levels that say what is missing, how many there are, and what is there.
         encode: The values as bytes.
         plain: The beginning of its part of the footer: type, encodings and path.
@@ -95,6 +122,7 @@ class _Column:
     """
 
     is_text: bool
+    is_exact: bool
     shape: Callable[[Values], tuple[bytes, int, Values]]
     encode: Callable[[Values], bytes]
     plain: bytes
@@ -111,24 +139,31 @@ class _Schema:
     tail: bytes
 
 
-def _short_types(types: Iterable[tuple[str, pl.DataType]]) -> tuple[tuple[str, _Type], ...]:
-    """Types without parameters as classes, which are compared much quicker."""
-    return tuple([(name, dtype if type(dtype) in _NESTED else type(dtype)) for name, dtype in types])
+def _keys(types: Iterable[tuple[str, pl.DataType]]) -> tuple[tuple[str, _Key], ...]:
+    """Types as something that is compared much quicker: a class, or the texts of an Enum."""
+    return tuple([(name, _key(dtype)) for name, dtype in types])
+
+
+def _key(dtype: pl.DataType) -> _Key:
+    if isinstance(dtype, pl.Enum):
+        return tuple(dtype.categories.to_list())
+    return dtype if isinstance(dtype, pl.List) else type(dtype)
 
 
 @functools.lru_cache(maxsize=256)
 def _plain_schema(types: TableTypes) -> _Schema | None:
-    return _schema(_short_types(types.types))
+    return _schema(_keys(types.types))
 
 
 @functools.lru_cache(maxsize=256)
-def _schema(types: tuple[tuple[str, _Type], ...]) -> _Schema | None:
+def _schema(keys: tuple[tuple[str, _Key], ...]) -> _Schema | None:
     """What all tables with the same columns share; None where a type is not known here."""
-    columns = [column for name, dtype in types if (column := _column(name, dtype))]
+    types: dict[str, _Type] = {name: pl.Enum(key) if isinstance(key, tuple) else key for name, key in keys}
+    columns = [column for name, dtype in types.items() if (column := _column(name, dtype))]
     if not columns or len(columns) < len(types):
         return None
     file = io.BytesIO()
-    pl.DataFrame(schema=dict(types)).write_parquet(file, compression="uncompressed", statistics=False)
+    pl.DataFrame(schema=types).write_parquet(file, compression="uncompressed", statistics=False)
     content = file.getvalue()
     footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
     fields = _Footer(footer).fields()
@@ -151,6 +186,7 @@ def _column(name: str, dtype: _Type) -> _Column | None:
     begins = b"\x26\x00\x1c\x15" + _NUMBERS[physical] + b"\x19"
     return _Column(
         physical == _BYTE_ARRAY,
+        not nested and physical != _DOUBLE,
         _list_shape if nested else _flat_shape,
         encode,
         begins + b"\x25\x00\x06" + ends,

@@ -75,8 +75,14 @@ class Template:
             else:
                 pieces[-1] = str(pieces[-1]) + _format(name, constants[name], spec)
         if len(pieces) == 1:
-            return pl.Series([pieces[0]], dtype=pl.String).new_from_index(0, count)
+            return _single(str(pieces[0])).new_from_index(0, count)
         return concat_texts(pieces, count)
+
+
+@functools.lru_cache(maxsize=256)
+def _single(text: str) -> pl.Series:
+    """A column of one text, to be repeated."""
+    return pl.Series([text], dtype=pl.String)
 
 
 def concat_texts(pieces: Sequence[Piece], count: int) -> pl.Series:

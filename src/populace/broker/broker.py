@@ -230,8 +230,9 @@ class Broker:
             raise self._stop
         if model.halted:
             raise InterruptedRunError("interrupted; the step under way was abandoned.")
-        for index in range(allowed):
-            purchase.outcomes.setdefault(purchase.keys[index], Failure("unanswered", "the model gave no result"))
+        if len(purchase.outcomes) < allowed:
+            for key in purchase.keys[:allowed]:
+                purchase.outcomes.setdefault(key, Failure("unanswered", "the model gave no result"))
 
     def _halt(self, stop: PopulaceError) -> None:
         """Let the calls under way end and begin no more; everybody who waits for one gets the error."""

@@ -9,12 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.lists import list_column
 from populace.base.plain_tables import PlainTable, Table, TableTypes, has_value, to_polars
 from populace.base.templates import FEW
 from populace.models import Failure, ReplyOrFailure
@@ -226,28 +228,29 @@ def _outcome_columns(outcomes: ReplyColumns) -> dict[str, pl.Series]:
 def _reply_lists(replies: Sequence[str | None] | Sequence[list[str]]) -> pl.Series:
     """The replies of each row as a column of lists, made of all of them at once."""
     lists: Any = replies
-    if replies and isinstance(replies[0], list):
-        counts = [len(texts) for texts in lists]
-        flat = pl.Series("text", list(chain.from_iterable(lists)), dtype=pl.String)
-        if set(counts) != {1}:
-            several = pl.DataFrame({"row": np.repeat(np.arange(len(counts)), counts), "text": flat})
-            several = several.group_by("row", maintain_order=True).agg("text")
-            table = pl.DataFrame({"row": np.arange(len(counts))})
-            joined = table.join(several, on="row", how="left", maintain_order="left")
-            return joined["text"].fill_null(pl.Series([[]], dtype=pl.List(pl.String)))
-    else:
-        flat = pl.Series("text", lists, dtype=pl.String)
-    return flat.reshape((-1, 1)).cast(pl.List(pl.String))
+    several = bool(replies) and isinstance(replies[0], list)
+    texts = pl.Series("text", list(chain.from_iterable(lists)) if several else lists, dtype=pl.String)
+    lengths = [len(each) for each in lists] if several else [1] * len(lists)
+    return list_column(texts, np.array(lengths, np.int64))
 
 
 def _json(fields: pl.DataFrame) -> pl.Series | list[str]:
     """Each row as a JSON object; polars is far quicker for many rows, Python for a few."""
     if fields.height <= FEW:
-        return [_encode(row) for row in fields.rows(named=True)]
+        keys = [f"{_encode(name)}: " for name in fields.columns]
+        members = [
+            [key + _encode_value(value) for value in column.to_list()] for key, column in zip(keys, fields, strict=True)
+        ]
+        return [f"{{{', '.join(row)}}}" for row in zip(*members, strict=True)]
     return fields.select(pl.struct(pl.all()).struct.json_encode()).to_series()
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+def _encode_value(value: Any) -> str:
+    """A value as JSON. Texts, which are most of them, are encoded without making an encoder for each."""
+    return encode_basestring(value) if type(value) is str else _encode(value)
 
 
 def _column(name: str, values: Any) -> pl.Series:

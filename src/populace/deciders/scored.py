@@ -1,8 +1,8 @@
 """Deciding by distribution: the model is asked once for the probability of every option."""
 
-import functools
 import math
-from typing import Any
+import operator
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,8 @@ _LOT = 32768
 _OK = STATUSES.index("ok")
 _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
+_TEXT, _TOKENS, _FINISH, _PROMPT_TOKENS, _COMPLETION_TOKENS = map(operator.itemgetter, range(5))
+"""The fields of a reply."""
 
 
 async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> InquiryResult:
@@ -144,6 +146,8 @@ class _ScoredRows:
         """Read the replies to the next rows."""
         first = len(self.status)
         failures, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)
+        if not failures and self._read_answers(first, calls, outcomes):
+            return
         for row, (call, outcome) in enumerate(zip(calls, outcomes, strict=True), first):
             code = failures[row] if failures else None
             if code is None:
@@ -170,6 +174,25 @@ class _ScoredRows:
             self.masses.append(math.nan)
             self.status.append(code or _OK)
 
+    def _read_answers(self, first: int, calls: list[str], outcomes: Sequence[ReplyOrFailure]) -> bool:
+        """Read replies that all give a distribution, column by column; False, with nothing read, where one does not."""
+        if set(map(type, outcomes)) != {Reply} or "refusal" in set(map(_FINISH, outcomes)):
+            return False
+        orders, owners, width = self.rows.arrangements[first : first + len(outcomes)], self._owners, len(self._none)
+        tokens = map(_TOKENS, outcomes)
+        scores = [tally(owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
+        masses = [mass for _, mass in scores]
+        if min(masses) < NO_MASS:
+            return False
+        self.probabilities += [distribution for distribution, _ in scores]
+        self.masses += masses
+        self.status += [_OK] * len(masses)
+        self.calls += calls
+        self.texts += map(_TEXT, outcomes)
+        self.prompt_tokens += map(_PROMPT_TOKENS, outcomes)
+        self.completion_tokens += map(_COMPLETION_TOKENS, outcomes)
+        return True
+
     def arrays(self) -> tuple[Floats, Floats, Codes]:
         """Distributions, masses and status codes of all rows."""
         return np.array(self.probabilities), np.array(self.masses), np.array(self.status, np.uint8)
@@ -183,12 +206,7 @@ class _ScoredRows:
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
     """Option numbers as a column of values."""
-    return _possible(question.values, question.dtype)[pl.Series(option)]
-
-
-@functools.lru_cache(maxsize=256)
-def _possible(values: tuple[Any, ...], dtype: pl.DataType) -> pl.Series:
-    return pl.Series("value", values, dtype=dtype)
+    return question.value_column[pl.Series(option.astype(np.uint32))]
 
 
 def _option_texts(question: Finite, arrangement: Arrangement, mode: Mode) -> tuple[str, ...]:

@@ -328,8 +328,8 @@ async def _run_until_stopped(simulation: Simulation, until: int | None = None) -
             task.cancel()
         simulation.halt()
 
-    if main:
-        loop.add_signal_handler(signal.SIGINT, interrupt)
+    # Not `loop.add_signal_handler`, which lists all signals of the system each time.
+    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(interrupt)) if main else None
     try:
         await simulation.run(until)
     except asyncio.CancelledError:
@@ -338,7 +338,7 @@ async def _run_until_stopped(simulation: Simulation, until: int | None = None) -
         raise KeyboardInterrupt from None
     finally:
         if main:
-            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
 
 
 @contextlib.contextmanager

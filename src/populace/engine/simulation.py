@@ -252,15 +252,12 @@ class Simulation:
             results = [self._replay(inquiry) for inquiry in inquiries]
         else:
             recorded_step = self._recorded_step(self.recording, self._current.number)
-            outcomes = await asyncio.gather(
-                *(decide(inquiry, self.broker, recorded_step, self._replies) for inquiry in inquiries),
-                return_exceptions=True,
-            )
             results = []
-            for outcome in outcomes:
+            for outcome in await _all([decide(each, self.broker, recorded_step, self._replies) for each in inquiries]):
                 if isinstance(outcome, BaseException):
                     raise outcome
-                results.append(replace(outcome, answers=self._variation.restore(outcome.answers)))
+                answers = self._variation.restore(outcome.answers)
+                results.append(outcome if answers is outcome.answers else replace(outcome, answers=answers))
         self._check_rejections(results)
         for inquiry, result in zip(inquiries, results, strict=True):
             self._current.asks.append((inquiry, result))
@@ -335,7 +332,9 @@ class Simulation:
             tables |= step_tables.question_tables(self._current.asks)
         columns = people.columns if rows else changed_columns
         if columns:
-            tables["people"] = people.frame if rows else people.frame[["id", *changed_columns]]
+            tables["people"] = (
+                people.frame if rows else pl.DataFrame([people.ids, *map(people.frame.get_column, changed_columns)])
+            )
         if self._stage.events:
             tables["events"] = step_tables.event_table(self._current.number, self._stage.events, people.ids.dtype)
         tables["metrics"] = step_tables.metric_row(self._current.number, self.metrics)
@@ -384,3 +383,12 @@ class Simulation:
     def _set_status(self, **changes: Any) -> None:
         if not (self.record is self.source and self.replaying):
             self.record.set_status(**changes)
+
+
+async def _all(coroutines: list[Coroutine[Any, Any, InquiryResult]]) -> list[InquiryResult | BaseException]:
+    """The results of coroutines that run side by side, with what one of them raised in its place."""
+    if (
+        len(coroutines) == 1
+    ):  # Without a task of its own, which takes longer to make than it takes a few people to choose.
+        return [await coroutines[0]]
+    return await asyncio.gather(*coroutines, return_exceptions=True)

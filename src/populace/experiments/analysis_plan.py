@@ -12,9 +12,21 @@ import pydantic
 
 from populace.base.document_lines import at_entry
 from populace.base.errors import UnknownNameError, UsageError
+from populace.experiments.arms import level_text
+from populace.questions import STATUSES
 from populace.statistics import look_levels
 
+COUNT_COLUMNS = (
+    *(f"answers_{status}" for status in STATUSES),
+    *("replicate", "seed", "steps", "decisions", "calls", "reused", "tokens", "cost"),
+)
+"""The numbers that every table of runs may have; answers of a status that no run had have no column."""
+
 PlanStatus = Literal["planned", "added after data", "not planned", "no plan"]
+
+
+def _read_level(level: Any) -> Any:
+    return level_text(level) if isinstance(level, (bool, int, float)) else level
 
 
 class PlanContrast(pydantic.BaseModel):
@@ -35,21 +47,21 @@ class PlanContrast(pydantic.BaseModel):
 
     outcome: str
     factor: str | None = None
-    of: str | None = None
-    baseline: str | None = None
+    of: Annotated[str | None, pydantic.BeforeValidator(_read_level)] = None
+    baseline: Annotated[str | None, pydantic.BeforeValidator(_read_level)] = None
 
 
 class Exclusion(pydantic.BaseModel):
     """Runs that are left out of all comparisons and count as missing.
 
     Attributes:
-        column: A column of the table of runs.
+        column: A column of the table of runs: an outcome, or a count such as `answers_unparseable`.
         above: Leave out runs above this value.
         below: Leave out runs below this value.
 
     Example:
-        >>> Exclusion(column="answers_invalid", above=3).column
-        'answers_invalid'
+        >>> Exclusion(column="answers_unparseable", above=3).column
+        'answers_unparseable'
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -64,10 +76,13 @@ class Exclusion(pydantic.BaseModel):
             raise ValueError("an exclusion says above or below which value runs are left out")
         return self
 
-    def applies(self) -> pl.Expr:
-        """Whether a run is left out."""
-        conditions = [pl.col(self.column) > self.above] if self.above is not None else []
-        conditions += [pl.col(self.column) < self.below] if self.below is not None else []
+    def applies(self, columns: Collection[str]) -> pl.Expr:
+        """Whether a run of a table with these columns is left out; a status that no run had counts 0 in all."""
+        if self.column not in columns and self.column not in COUNT_COLUMNS:
+            raise UnknownNameError("column of the runs", self.column, columns, "The plan excludes by it.")
+        value = pl.col(self.column) if self.column in columns else pl.lit(0)
+        conditions = [value > self.above] if self.above is not None else []
+        conditions += [value < self.below] if self.below is not None else []
         return pl.any_horizontal(conditions).fill_null(False)
 
 
@@ -111,7 +126,7 @@ class AnalysisPlan(pydantic.BaseModel):
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     def check(self, outcomes: Collection[str], factors: Mapping[str, Collection[str]], arms: Sequence[str]) -> None:
-        """Raise an error if it names an outcome, factor, level or arm that the experiment does not have."""
+        """Raise an error if it names an outcome, factor, level, arm or column that the experiment does not have."""
         for number, each in enumerate(self.contrasts):
             with at_entry("contrasts", number):
                 if each.outcome not in outcomes:
@@ -123,6 +138,11 @@ class AnalysisPlan(pydantic.BaseModel):
                     if name is not None and name not in known:
                         kind = "arm" if each.factor is None else f"level of {each.factor}"
                         raise UnknownNameError(kind, name, known, "The plan compares it.")
+        columns = [*outcomes, *COUNT_COLUMNS]
+        for number, exclusion in enumerate(self.exclusions):
+            with at_entry("exclusions", number):
+                if exclusion.column not in columns:
+                    raise UnknownNameError("column", exclusion.column, columns, "The plan excludes by it.")
         if self.looks:
             with at_entry("looks"):
                 look_levels(self.looks, self.alpha)

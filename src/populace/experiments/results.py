@@ -262,10 +262,11 @@ class Results:
         Assumes independent replicates, and that a run is censored only because its steps were over.
 
         Args:
-            outcome: A time, declared as `time(METRIC)`.
+            outcome: A time, declared as `time(METRIC)`; the first one by default.
             correction: Of p for the number of comparisons.
         """
-        name = self._outcome(outcome)
+        times = [each.name for each in self.experiment.outcomes if each.time]
+        name = self._outcome(outcome or next(iter(times), None))
         if not self.experiment.outcome(name).time:
             raise UsageError(f"{name} is not declared as a time.", f"Declare the outcome time({name}).")
         order = [arm.name for arm in self._arms]
@@ -393,7 +394,5 @@ class Results:
         runs = restricted_times(self.runs, name) if self.experiment.outcome(name).time else self.runs
         plan = self.analysis_plan
         for exclusion in plan.plan.exclusions if plan is not None else ():
-            if exclusion.column not in runs.columns:
-                raise UnknownNameError("column of the runs", exclusion.column, runs.columns, "The plan excludes by it.")
-            runs = runs.with_columns(pl.when(~exclusion.applies()).then(pl.col(name)).alias(name))
+            runs = runs.with_columns(pl.when(~exclusion.applies(runs.columns)).then(pl.col(name)).alias(name))
         return runs

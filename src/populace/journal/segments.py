@@ -44,6 +44,8 @@ _MAX_COMMIT = 16_000_000
 _SMALL_BYTES = 256_000
 """Files up to this size are compared with their hash whenever they are read, which takes little beside reading them."""
 _RESTORE = "Restore it from a copy."
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_APPEND = _WRITE & ~os.O_TRUNC | os.O_APPEND
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Commit:
 
 
 def write_segment(
-    steps: Path, step: int, tables: Mapping[str, Table], previous: str, facts: Mapping[str, Any]
+    steps: Path | str, step: int, tables: Mapping[str, Table], previous: str, facts: Mapping[str, Any]
 ) -> Commit:
     """Write the tables of a step and commit them in one move.
 
@@ -70,7 +72,7 @@ def write_segment(
         facts: What a reader should know without opening a table.
     """
     beside = f"{steps}/.{step:05d}-{os.getpid()}"
-    with writing(Path(beside)):
+    with writing(beside):
         _make_folder(beside)
         if any("/" in name for name in tables):
             os.mkdir(f"{beside}/tables")
@@ -115,15 +117,18 @@ def _make_folder(path: str) -> None:
 
 
 def write_file(path: str, content: bytes, *, append: bool = False) -> int:
-    """Write a file, or add to its end, without a buffer, which takes longer to make than a small file to write.
+    """Write a file, or add to its end, without a file object, which takes longer to make than a small file to write.
 
     Returns:
         How many bytes the file has.
     """
-    with open(path, "ab" if append else "wb", buffering=0) as file:
+    file = os.open(path, _APPEND if append else _WRITE, 0o666)
+    try:
         while content:
-            content = content[file.write(content) :]
-        return file.tell()
+            content = content[os.write(file, content) :]
+        return os.lseek(file, 0, os.SEEK_CUR)
+    finally:
+        os.close(file)
 
 
 def committed_steps(steps: Path, known: Container[int] = ()) -> list[int]:
@@ -248,20 +253,21 @@ def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path | str) -> Iterator[None]:
     """Raise errors of the disk as StorageError."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
+        folder = Path(path).parent
         codes = (errno.ENOSPC, errno.EDQUOT)
         if error.errno in codes if isinstance(error, OSError) else "No space left" in str(error):
             raise StorageError(
-                f"the disk is full: {path.parent} cannot be written.",
+                f"the disk is full: {folder} cannot be written.",
                 "Free some space and resume; nothing committed is lost.",
             ) from error
         if not isinstance(error, OSError):
             raise
-        raise StorageError.not_writable(path.parent, error) from error
+        raise StorageError.not_writable(folder, error) from error
 
 
 _MEND = "Restore it from a copy, or fork the run before this step."

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.lists import list_column
+
 Ints = npt.NDArray[np.int64]
 
 _FIRST = 8
@@ -79,12 +81,7 @@ class RaggedArray:
 
     def lists(self, starts: Ints, lengths: Ints) -> pl.Series:
         """Pieces as a column of lists."""
-        column = pl.Series(self._column.values[_indices(starts, lengths)])
-        rows = pl.DataFrame({"row": np.repeat(np.arange(len(starts)), lengths), "piece": column})
-        filled = rows.group_by("row", maintain_order=True).agg("piece")
-        table = pl.DataFrame({"row": np.arange(len(starts))})
-        pieces = table.join(filled, on="row", how="left", maintain_order="left")["piece"]
-        return pieces.fill_null(pl.Series([[]], dtype=pieces.dtype))
+        return list_column(pl.Series(self._column.values[_indices(starts, lengths)]), lengths)
 
     def texts(self, starts: Ints, lengths: Ints) -> pl.Series:
         """Pieces as a column of texts, where the elements are the bytes of texts."""

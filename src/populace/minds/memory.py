@@ -230,14 +230,16 @@ class Memory(MemoryPart):
         """Retrieved memories in the order in which a prompt shows them, which are recorded as recalled."""
         presented = self.stream.present(retrieved, self.how)
         at = presented["query"]
-        recalled = presented.with_columns(
-            pl.Series("person", ids, dtype=_id_type(ids)).gather(at),
-            pl.Series("about", queries, dtype=pl.String).gather(at),
-            pl.lit(purpose).alias("purpose"),
+        recalled = presented.hstack(
+            [
+                pl.Series("person", ids, dtype=_id_type(ids)).gather(at),
+                pl.Series("about", queries, dtype=pl.String).gather(at),
+                pl.Series("purpose", [purpose]).new_from_index(0, presented.height),
+            ]
         )
         if recalled.height:
             # The ids of nobody have no type that would fit beside those of others.
-            self._recalled.append(recalled.drop("query"))
+            self._recalled.append(pl.DataFrame([column for column in recalled if column.name != "query"]))
         return recalled
 
     def _vectors(self, texts: Sequence[str]) -> npt.ArrayLike:
@@ -263,16 +265,21 @@ class Memory(MemoryPart):
             vectors = self.stream.vectors(retrieved["memory"])
             retrieved = retrieved[varied_rows(retrieved["query"].to_numpy(), vectors, top, self.variety)]
         recalled = self._present(retrieved, ids, queries, purpose)
-        distinct = recalled.unique(["query", "text"], keep="first", maintain_order=True)
-        if self.time_label is not None:
-            labels = [self.time_label(time, now) for time in distinct["time"]]
-            distinct = distinct.with_columns(text=pl.Series(labels, dtype=pl.String) + distinct["text"])
-        return Recollection.of(_memories_by_query(distinct, len(queries)))
+        times = recalled["time"].to_list()
+        labels = {} if self.time_label is None else {time: self.time_label(time, now) for time in set(times)}
+        distinct: list[dict[str, tuple[int, str]]] = [{} for _ in queries]
+        columns = (recalled["query"].to_list(), recalled["memory"].to_list(), recalled["text"].to_list(), times)
+        for query, memory, text, time in zip(*columns, strict=True):
+            distinct[query].setdefault(text, (memory, labels.get(time, "") + text))
+        return Recollection.of([list(memories.values()) for memories in distinct])
 
     def recent(self, ids: Sequence[Id], count: int) -> Recollection:
         """The newest memories of each person, oldest first."""
         newest = self.stream.recent([self.owner(who) for who in ids], count)
-        return Recollection.of(_memories_by_query(newest.reverse(), len(ids)))
+        memories: list[list[tuple[int, str]]] = [[] for _ in ids]
+        for query, memory, text in reversed(newest.select("query", "memory", "text").rows()):
+            memories[query].append((memory, text))
+        return Recollection.of(memories)
 
     def importance_of(self, memories: Sequence[int]) -> npt.NDArray[np.float64]:
         """The importance of memories by id; NaN where it was not rated."""
@@ -304,7 +311,7 @@ class Memory(MemoryPart):
         tables: dict[str, pl.DataFrame] = {}
         if self._stored:
             rows = self.stream.rows(np.concatenate(self._stored))
-            people = [self._ids[owner] for owner in rows["owner"]]
+            people = [self._ids[owner] for owner in rows["owner"].to_list()]
             whose = pl.Series("person", people, dtype=_id_type(people))
             tables["memories"] = rows.drop("owner", "last_access").insert_column(1, whose)
         if self._recalled:
@@ -323,13 +330,6 @@ def _once_each(people: Sequence[Id]) -> list[list[int]]:
         rounds[counts[who]].append(row)
         counts[who] += 1
     return rounds
-
-
-def _memories_by_query(memories: pl.DataFrame, count: int) -> list[list[tuple[int, str]]]:
-    by_query: list[list[tuple[int, str]]] = [[] for _ in range(count)]
-    for query, memory, text in memories.select("query", "memory", "text").iter_rows():
-        by_query[query].append((memory, text))
-    return by_query
 
 
 def _id_type(ids: Sequence[Id]) -> type[pl.DataType]:

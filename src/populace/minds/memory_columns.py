@@ -115,7 +115,7 @@ class MemoryColumns:
         filled = dict(columns) | {
             "memory": ids,
             "last_access": columns["time"],
-            "text_at": self._texts.append(sizes, np.frombuffer("".join(texts).encode(), np.uint8)),
+            "text_at": self._texts.append(sizes, np.frombuffer("".join(texts.to_list()).encode(), np.uint8)),
             "text_size": sizes,
             "evidence_at": self._evidence.append(*evidence),
             "evidence_size": evidence[0],

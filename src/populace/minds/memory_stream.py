@@ -156,7 +156,7 @@ class MemoryStream:
         """The retrieved memories with text, kind and time, in the order in which `how` shows them to a model."""
         way = retrieval_preset(how) if isinstance(how, str) else how
         presented = retrieved.hstack(self.rows(retrieved["memory"], PRESENTED))
-        return presented.sort("query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
+        return in_order(presented, "query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
 
     def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series, columns: Sequence[str] = FRAME) -> pl.DataFrame:
         """Memories by id, in the order of the ids.
@@ -351,6 +351,12 @@ def check_evidence(evidence: Sequence[Sequence[int]] | None, count: int, end: in
             "Evidence names the ids of earlier memories.",
         )
     return to_ints([len(basis) for basis in evidence]), flat
+
+
+def in_order(table: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """The rows of a table in the order of some whole numbers; a table that is in order is returned as it is."""
+    order = np.lexsort([table[name].to_numpy() for name in reversed(names)])
+    return table if (order[1:] > order[:-1]).all() else table[order]
 
 
 def _by_query(parts: list[tuple[npt.NDArray[Any], ...]]) -> dict[str, npt.NDArray[Any]]:

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.lists import list_column
+
 
 @dataclass(frozen=True)
 class Recollection:
@@ -38,13 +40,14 @@ class Recollection:
             memories: For each person the memories, each as id and text.
             numbered: Number the lines from 1, so that an answer can refer to them.
         """
-        texts, ids = [], []
+        texts, ids, counts = [], [], []
         for mine in memories:
-            marks = [f"{number}." if numbered else "-" for number in range(1, len(mine) + 1)]
-            lines = [f"{mark} {text}" for mark, (_, text) in zip(marks, mine, strict=True)]
+            lines = [f"{number}. {text}" if numbered else f"- {text}" for number, (_, text) in enumerate(mine, 1)]
             texts.append("\n".join(lines) or "- nothing")
-            ids.append([memory for memory, _ in mine])
-        return cls(pl.Series("text", texts, pl.String), pl.Series("memories", ids, pl.List(pl.Int64)))
+            ids += [memory for memory, _ in mine]
+            counts.append(len(mine))
+        column = list_column(pl.Series("memories", ids, pl.Int64), np.array(counts, np.int64))
+        return cls(pl.Series("text", texts, pl.String), column)
 
     @classmethod
     def nothing(cls, count: int) -> Recollection:
@@ -56,9 +59,9 @@ class Recollection:
 
     def under(self, heading: str) -> Recollection:
         """The same memories with a heading above them; the text of a person who recalls nothing is empty."""
-        nothing = self.ids.list.len() == 0
-        texts = pl.select(pl.when(nothing).then(pl.lit("")).otherwise(f"{heading}\n" + self.texts)).to_series()
-        return Recollection(texts.alias("text"), self.ids)
+        counted = zip(self.texts.to_list(), self.ids.list.len().to_list(), strict=True)
+        texts = [f"{heading}\n{text}" if count else "" for text, count in counted]
+        return Recollection(pl.Series("text", texts, pl.String), self.ids)
 
     def rows(self, rows: npt.NDArray[np.int64]) -> Recollection:
         """The recollection of some of the people."""

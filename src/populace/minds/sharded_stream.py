@@ -19,7 +19,7 @@ import polars as pl
 from populace.base.errors import ClusterLostError, MemoryStreamError, WorkerLostError
 from populace.minds.growable_arrays import GrowableArray, Ints, to_ints
 from populace.minds.memory_columns import FRAME
-from populace.minds.memory_stream import PRESENTED, MemoryStream, check_evidence, check_owners, kind_codes
+from populace.minds.memory_stream import PRESENTED, MemoryStream, check_evidence, check_owners, in_order, kind_codes
 from populace.minds.retrieval import Retrieval, retrieval_preset
 from populace.minds.similarity import Floats
 from populace.minds.stream_part import pack, unpack
@@ -127,7 +127,7 @@ class ShardedStream(MemoryStream):
         if presented["text"].null_count():
             # These are not from the last call of `retrieve`, with which the shards sent the texts.
             presented = retrieved.hstack(self.rows(retrieved["memory"], PRESENTED))
-        return presented.sort("query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
+        return in_order(presented, "query", *(("time", "memory") if way.presented == "by time" else ("rank",)))
 
     def rows(self, ids: Sequence[int] | npt.ArrayLike | pl.Series, columns: Sequence[str] = FRAME) -> pl.DataFrame:
         """Memories by id, in the order of the ids."""

@@ -62,7 +62,7 @@ def _are_proper(outcomes: Sequence[ReplyOrFailure]) -> bool:
             words, logprobs = flat[0::2], flat[1::2]
             if set(map(type, words)) != {str} or not {float, int}.issuperset(map(type, logprobs)):
                 return False
-            if not _add_up(np.array(logprobs, np.float64), np.fromiter(map(len, tokens), np.int64, len(tokens))):
+            if not _add_up(np.array(logprobs, np.float64), list(map(len, tokens))):
                 return False
             texts += words
         "".join(texts).encode()
@@ -71,12 +71,17 @@ def _are_proper(outcomes: Sequence[ReplyOrFailure]) -> bool:
     return True
 
 
-def _add_up(logprobs: np.ndarray[Any, np.dtype[np.float64]], counts: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
+def _add_up(logprobs: np.ndarray[Any, np.dtype[np.float64]], counts: list[int]) -> bool:
     """Whether log-probabilities are possible ones, and add up to at most 1 within each reply that has any."""
-    if not (logprobs <= _MAX_LOGPROB).all():
+    if not logprobs.max() <= _MAX_LOGPROB:  # Also where one is not a number.
         return False
-    sums = np.bincount(np.repeat(np.arange(len(counts)), counts), np.exp(logprobs), minlength=len(counts))
-    return bool(((sums <= 1 + ROUNDING) & (sums > 0) | (counts == 0)).all())
+    filled = list(filter(None, counts))
+    probabilities = np.exp(logprobs)
+    if min(filled) == max(filled):
+        sums = probabilities.reshape(len(filled), -1).sum(axis=1)
+    else:
+        sums = np.bincount(np.repeat(np.arange(len(filled)), filled), probabilities, minlength=len(filled))
+    return bool(sums.max() <= 1 + ROUNDING and sums.min() > 0)
 
 
 def _verify(outcome: Any) -> ReplyOrFailure:

@@ -14,7 +14,9 @@ import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -132,12 +134,21 @@ def _name(script: Any) -> str:
     return f"{getattr(script, '__module__', '?')}:{getattr(script, '__qualname__', type(script).__qualname__)}"
 
 
+_SOURCES: WeakKeyDictionary[FunctionType, str] = WeakKeyDictionary()
+"""The source of functions that were scripts before: finding it in its file takes longer than a step of a small run."""
+
+
 def _source_hash(script: Any) -> str:
     """A hash of a script's source and state: a changed script is another model, which must not reuse old replies."""
-    try:
-        source = inspect.getsource(script if inspect.isroutine(script) else type(script))
-    except (OSError, TypeError):
-        source = _name(script)
+    target = script if inspect.isroutine(script) else type(script)
+    source = _SOURCES.get(target) if isinstance(target, FunctionType) else None
+    if source is None:
+        try:
+            source = inspect.getsource(target)
+        except (OSError, TypeError):
+            source = _name(script)
+        if isinstance(target, FunctionType):
+            _SOURCES[target] = source
     return hashlib.blake2b((source + _state(script)).encode(), digest_size=6).hexdigest()
 
 

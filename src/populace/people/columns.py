@@ -100,7 +100,7 @@ def _sized(column: pl.Series, count: int, place: str, error: type[UsageError]) -
         raise error(
             f"{place} holds {column.len()} value{'' if column.len() == 1 else 's'} for {count} people.", _ONE_EACH
         )
-    if column.dtype == pl.Object or column.dtype == pl.Binary:
+    if isinstance(column.dtype, pl.Object | pl.Binary):
         first = next((value for value in column if value is not None), None)
         raise refusal(first, f"{place}: a value in it", error)
     return column

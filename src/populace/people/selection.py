@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import PeopleError, UnknownNameError, nearest
@@ -46,6 +47,40 @@ def filter_expression(conditions: Mapping[str, Any], columns: list[str]) -> pl.E
             raise UnknownNameError("column", name, columns)
         expression = expression & _column_expression(name, condition)
     return expression
+
+
+def rows_of_ids(ids: pl.Series, wanted: pl.Series) -> npt.NDArray[np.int64]:
+    """The rows in which some people stand; raises PeopleError where somebody is not there, or comes twice.
+
+    Args:
+        ids: The ids of all people.
+        wanted: The ids of some of them, in any order.
+
+    Example:
+        >>> rows_of_ids(pl.Series([3, 5, 8]), pl.Series([8, 3])).tolist()
+        [2, 0]
+    """
+    if wanted.len() == 1 and (row := ids.index_of(wanted[0])) is not None:
+        return np.array([row])
+    known = ids.to_numpy() if ids.dtype.is_integer() else np.zeros(0)
+    if len(known) and not wanted.null_count() and (known[1:] > known[:-1]).all():
+        # Ids of most populations are ascending numbers, in which a row is found at once.
+        values = wanted.to_numpy()
+        consecutive = known[-1] - known[0] == len(known) - 1
+        rows = values - known[0] if consecutive else np.searchsorted(known, values)
+        rows = np.clip(rows, 0, len(known) - 1)
+        present = known[rows] == values
+    else:
+        table = pl.DataFrame({"id": ids}).with_row_index("row")
+        found = wanted.to_frame("id").join(table, on="id", how="left", maintain_order="left")["row"]
+        present, rows = found.is_not_null().to_numpy(), found.fill_null(0).to_numpy()
+    if not present.all():
+        raise PeopleError(f"there is no person with id {wanted[int(np.argmin(present))]!r}.")
+    taken = np.zeros(len(ids), np.bool_)
+    taken[rows] = True
+    if np.count_nonzero(taken) < len(rows):
+        raise PeopleError(f"id {wanted.filter(wanted.is_duplicated())[0]!r} was taken twice.")
+    return rows.astype(np.int64)
 
 
 def explain_nobody(column: pl.Series, value: Any) -> None:

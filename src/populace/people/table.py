@@ -22,7 +22,7 @@ from populace.base.templates import FEW
 from populace.people.columns import to_column
 from populace.people.names import draw_names
 from populace.people.person import Person, no_attribute, unknown_column
-from populace.people.selection import explain_nobody, filter_expression
+from populace.people.selection import explain_nobody, filter_expression, rows_of_ids
 from populace.people.tables import to_frame, with_valid_ids
 
 Id = int | str
@@ -216,22 +216,13 @@ class People:
 
     def take(self, ids: Iterable[Id] | pl.Series) -> Self:
         """The people with these ids, in this order."""
+        dtype = self.ids.dtype
         values = ids if isinstance(ids, pl.Series) else list(ids)
-        invalid = [who for who in values if not _fits(who, self.ids.dtype)] if isinstance(values, list) else []
-        if invalid:
-            raise PeopleError(f"there is no person with id {invalid[0]!r}.")
-        if len(values) == 1:
-            row = self.ids.index_of(values[0])
-            if row is None:
-                raise PeopleError(f"there is no person with id {values[0]!r}.")
-            return self._select(self._frame[row : row + 1])
-        id_column = pl.Series("id", values, dtype=self.ids.dtype)
-        if id_column.n_unique() != id_column.len():
-            raise PeopleError(f"id {id_column.filter(id_column.is_duplicated())[0]!r} was taken twice.")
-        missing = id_column.filter(~id_column.is_in(self.ids.implode()))
-        if missing.len():
-            raise PeopleError(f"there is no person with id {missing[0]!r}.")
-        return self._select(id_column.to_frame().join(self._frame, on="id", how="left", maintain_order="left"))
+        for who in values if isinstance(values, list) else ():
+            if not _fits(who, dtype):
+                raise PeopleError(f"there is no person with id {who!r}.")
+        rows = rows_of_ids(self.ids, pl.Series("id", values, dtype=dtype))
+        return self._select(self._frame.slice(int(rows[0]), 1) if len(rows) == 1 else self._frame[rows])
 
     def sample(self, count: int, *, seed: int | np.random.Generator) -> Self:
         """`count` different people, drawn at random, in table order."""

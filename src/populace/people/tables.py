@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import PeopleError
+from populace.base.templates import FEW
 from populace.base.values import kind_of, refusal
 from populace.people.columns import from_pandas, is_pandas
 
@@ -63,7 +64,8 @@ def with_valid_ids(frame: pl.DataFrame) -> pl.DataFrame:
             raise PeopleError("column 'id' holds a whole number beyond 64 bits.", "Use strings as ids.") from error
     elif ids.dtype != pl.String:
         raise PeopleError(f"column 'id' holds {ids.dtype}; ids are whole numbers or strings.")
-    if ids.n_unique() != ids.len():
+    # A set for a few: `n_unique` wakes all threads of polars.
+    if (len(set(ids.to_list())) if ids.len() <= FEW else ids.n_unique()) != ids.len():
         row = int(ids.is_duplicated().arg_max() or 0)
         raise PeopleError(
             f"column 'id': {ids[row]!r} identifies more than one person (first in row {row + 1}).",

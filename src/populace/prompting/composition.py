@@ -6,6 +6,7 @@ character of it is the same. Two combinations that happen to read the same are a
 because the broker asks equal requests once.
 """
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from populace.prompting.inquiry import Situation
 
 _VARIANT = "variant of the prompt"
 _MEMORIES = "what comes to mind"
+_ZERO = pl.Series([0], dtype=pl.Int32)
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,12 @@ def compose(
         columns[_MEMORIES] = situation.memories.texts
     if variant is not None:
         columns[_VARIANT] = pl.Series(variant)
-    of_person, rows = distinct([_exact(column) for column in columns.values()], len(people))
-    first = pl.Series(rows).cast(pl.UInt32)
-    values = {name: column[first] for name, column in columns.items()}
+    of_person, rows = distinct(list(columns.values()), len(people))
     count = len(rows)
+    values = columns
+    if count < len(people):
+        first = pl.Series(rows).cast(pl.UInt32)
+        values = {name: column[first] for name, column in columns.items()}
     situations = situation.given.render(situation.constants, values, count)
     for name, gap in ((_MEMORIES, "\n\n"), (HEARD, "\n")):
         if name in values:
@@ -92,7 +96,7 @@ def compose(
         profile.render(situation.constants, values, count),
         situations,
         situation.question.template.render(situation.constants, values, count),
-        values[_VARIANT] if variant is not None else pl.Series(np.zeros(count, np.int32)),
+        values[_VARIANT] if variant is not None else _ZERO.new_from_index(0, count),
         pl.DataFrame([values[name].alias(name) for name in values if name in field_names]),
     )
 
@@ -105,8 +109,13 @@ def _column(name: str, people: People, situation: Situation) -> pl.Series:
             f"{{{name}}} is empty for person {who!r}, and a prompt needs it.",
             "Fill the column, or ask only those who have a value.",
         )
-    if column.dtype.is_float() and (missing := column.is_nan()).any():
-        who = people.ids[int(missing.arg_max() or 0)]
+    if column.len() <= FEW:
+        values = column.to_list()
+        has_nan = any(map(operator.ne, values, values))
+    else:
+        has_nan = column.dtype.is_float() and bool(column.is_nan().any())
+    if has_nan:
+        who = people.ids[int(column.is_nan().arg_max() or 0)]
         raise TemplateError(
             f"{{{name}}} is nan for person {who!r}, which marks a missing value, and a prompt needs one.",
             "Fill the column with .fill_nan(…), or ask only those who have a value.",
@@ -124,8 +133,13 @@ def _exact(column: pl.Series) -> pl.Series:
     return column
 
 
+def _exact_values(values: list[Any]) -> list[Any]:
+    """The same for a few values."""
+    return values if {str, int}.issuperset(map(type, values)) else list(map(repr, values))
+
+
 def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Number the distinct rows in order of first appearance.
+    """Number the distinct rows in order of first appearance: rows whose values are written in different ways.
 
     Returns:
         For each row its number, and for each number the first row that has it.
@@ -134,13 +148,13 @@ def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int3
         return np.zeros(height, np.int32), np.zeros(1, np.int64)
     if height <= FEW:
         numbers: dict[tuple[Any, ...], int] = {}
-        rows = zip(*(column.to_list() for column in columns), strict=True)
+        rows = list(zip(*[_exact_values(column.to_list()) for column in columns], strict=True))
         codes = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int32)
-        return codes, np.unique(codes, return_index=True)[1].astype(np.int64)
+        return codes, np.array([rows.index(row) for row in numbers] if len(numbers) < height else range(height))
     names = [f"c{index}" for index in range(len(columns))]
-    frame = pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)]).with_row_index(
-        "row"
-    )
+    frame = pl.DataFrame(
+        [_exact(column).alias(name) for column, name in zip(columns, names, strict=True)]
+    ).with_row_index("row")
     first = frame.select(pl.col("row").first().over(names)).to_series().to_numpy()
     leads = first == np.arange(height, dtype=first.dtype)
     return (np.cumsum(leads, dtype=np.int32) - 1)[first], np.flatnonzero(leads)

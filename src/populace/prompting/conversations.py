@@ -90,7 +90,7 @@ def conversations(inquiry: Inquiry, *, mode: Mode, scored: bool) -> Conversation
     texts = {part: pl.Series([text]).new_from_index(0, len(rows)) for part, text in inquiry.verbatim.items()}
     # Texts are complete here, and they are recorded as they are sent.
     system, user = prompt_column(texts.get("system", rows.system)), prompt_column(texts.get("user", rows.user))
-    return replace(rows, system=system, user=user)
+    return rows if system is rows.system and user is rows.user else replace(rows, system=system, user=user)
 
 
 def turn(role: Literal["user", "assistant"], text: str) -> ChatMessage:

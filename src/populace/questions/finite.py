@@ -83,6 +83,11 @@ class Finite(Question):
         raise NotImplementedError
 
     @property
+    def value_column(self) -> pl.Series:
+        """Every value once, as a column."""
+        return pl.Series("value", self.values, dtype=self.dtype)
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The wording of each value in the prompt."""
         raise NotImplementedError
@@ -242,6 +247,16 @@ class Choice(Finite):
     def dtype(self) -> pl.DataType:
         """A column of options."""
         return _enum(self.options)
+
+    @property
+    def value_column(self) -> pl.Series:
+        """Every option once, as a column."""
+        return _option_column(self.options)
+
+
+@functools.lru_cache(maxsize=256)
+def _option_column(options: tuple[str, ...]) -> pl.Series:
+    return pl.Series("value", options, dtype=_enum(options))
 
 
 @functools.lru_cache(maxsize=256)
