@@ -226,10 +226,20 @@ def _read_file(path: Path) -> pl.DataFrame:
         raise QuestionnaireError(f"there is no file {path}.")
     try:
         if ending == ".csv":
-            return pl.read_csv(path, infer_schema_length=None)
+            return _with_commas(pl.read_csv(path, infer_schema_length=None), path)
         return pl.read_parquet(path) if ending == ".parquet" else _read_statistical(path, ending)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
         raise QuestionnaireError(f"{path} could not be read: {error}.") from error
+
+
+def _with_commas(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The table of a CSV file; refused where its columns are separated by something else."""
+    sign = next((sign for sign in ";\t|" if sign in frame.columns[0]), None) if frame.width == 1 else None
+    if sign is not None:
+        raise QuestionnaireError(
+            f"{path}: its only column is {frame.columns[0]!r}.", f"Separate columns by commas, not by {sign!r}."
+        )
+    return frame
 
 
 def _read_statistical(path: Path, ending: str) -> pl.DataFrame:

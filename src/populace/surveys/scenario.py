@@ -3,22 +3,22 @@
 So a survey is recorded, resumed, replayed and opened like any other run.
 """
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import QuestionnaireError, UnknownNameError
+from populace.base.errors import QuestionnaireError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.people.profiles import profile_texts
 from populace.runs.reader import RunReader
 from populace.surveys.asking import ItemAnswers, ItemInquiry, question_line
-from populace.surveys.conditions import condition_columns, condition_expression
+from populace.surveys.condition_checks import check_conditions
+from populace.surveys.conditions import condition_expression
 from populace.surveys.items import END, Item
-from populace.surveys.questionnaire import RESERVED_IDS, Block, Questionnaire
+from populace.surveys.questionnaire import Block, Questionnaire
 from populace.surveys.respondents import Respondents
 from populace.surveys.results import MARGINALS_NOTE, SurveyResults
 from populace.surveys.variables import PROFILE_TEXT, STATE
@@ -50,7 +50,7 @@ class SurveyScenario(Scenario):
                 f"item {collision.item!r} would fill the column {collision.name!r}, which the respondents have.",
                 "Rename the item or the column.",
             )
-        self._check_columns(frame.columns)
+        check_conditions(self.questionnaire, frame)
         count = frame.height
         self.placed: list[tuple[Block, Item]] = [(b, item) for b in self.questionnaire.blocks for item in b.items]
         self.place_of = {item.id: place for place, (_, item) in enumerate(self.placed)}
@@ -62,22 +62,6 @@ class SurveyScenario(Scenario):
         blank = [variable.empty(count) for variable in variables]
         state = pl.Series(STATE, ["open"]).new_from_index(0, count)
         return People(frame.with_columns(*blank, state, profile_texts(frame, self.respondents.about, PROFILE_TEXT)))
-
-    def _check_columns(self, columns: Sequence[str]) -> None:
-        """Refuse conditions and texts that name neither a column nor an item."""
-        known = [*columns, *(variable.name for variable in self.questionnaire.variables)]
-        for block in self.questionnaire.blocks:
-            for item in block.items:
-                names = [*condition_columns(item.show_if), *condition_columns(item.screen_out_if)]
-                for name in [*names, *condition_columns(block.show_if), *item.fields()]:
-                    if name not in known:
-                        raise UnknownNameError("column or item", name, known, f"Named by item {item.id!r}.")
-                reserved = next((name for name in item.fields() if name in RESERVED_IDS - {"id"}), None)
-                if reserved is not None:
-                    raise QuestionnaireError(
-                        f"the text of item {item.id!r} names the column {reserved!r}, which prompts use otherwise.",
-                        "Rename the column.",
-                    )
 
     def profile(self) -> str:
         """The questionnaire's own profile, or a list of what is known of the respondent."""
@@ -115,7 +99,7 @@ class SurveyScenario(Scenario):
         for condition in (block.show_if, item.show_if):
             if condition:
                 frame = self.people.frame
-                here &= frame.select(condition_expression(condition, frame.columns).alias("met"))["met"].to_numpy()
+                here &= frame.select(condition_expression(condition, frame.schema).alias("met"))["met"].to_numpy()
         return np.flatnonzero(here)
 
     def _inquiry(self, place: int, rows: npt.NDArray[np.int64]) -> ItemInquiry:
@@ -143,7 +127,7 @@ class SurveyScenario(Scenario):
                 self.skip_target[mine] = self.place_of[target]
         if item.screen_out_if:
             frame = self.people.frame
-            met = frame.select(condition_expression(item.screen_out_if, frame.columns).alias("met"))["met"].to_numpy()
+            met = frame.select(condition_expression(item.screen_out_if, frame.schema).alias("met"))["met"].to_numpy()
             self._end(rows[met[rows] & self.open[rows]], "screened out")
 
     def _end(self, rows: npt.NDArray[np.int64], state: str) -> None:
