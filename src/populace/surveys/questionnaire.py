@@ -14,7 +14,7 @@ import pydantic
 from pydantic import Field
 
 from populace.base.document_lines import add_line, at_entry, csv_line
-from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_yaml, read_text
+from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_json_object, parse_yaml, read_text
 from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
 from populace.surveys.conditions import check_form, condition_columns
 from populace.surveys.items import END, AnyItem, Item, Part
@@ -84,6 +84,8 @@ class Questionnaire(Part):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _parse(cls, value: Any) -> Any:
+        if is_json(value):
+            value = parse_json_object(value)
         if isinstance(value, (str, Path)):
             value = _read(Path(value))
         if isinstance(value, Mapping) and "items" in value:
@@ -115,6 +117,8 @@ class Questionnaire(Part):
             problem.entry, problem.__cause__ = tuple(error.errors()[0]["loc"]), error
         except (QuestionnaireError, UnknownNameError) as error:
             problem = error
+        except DocumentError as error:
+            problem = QuestionnaireError(f"{error}.", "Name a file, or write the questionnaire as JSON.")
         add_place(problem, source)
         raise problem
 
@@ -153,7 +157,7 @@ def _check_items(questionnaire: Questionnaire) -> None:
             with at_entry("blocks", number, "items", row):
                 _check_id(item, place, shared)
                 _check_skip(item, place, questionnaire, shared)
-                _check_conditions(item, place, questionnaire, shared)
+                _check_columns(item, place, questionnaire, shared)
             place += 1
 
 
@@ -229,7 +233,7 @@ def _always_before(questionnaire: Questionnaire, shared: _Shared, first: int, se
     return latest < earliest
 
 
-def _check_conditions(item: Item, place: int, questionnaire: Questionnaire, shared: _Shared) -> None:
+def _check_columns(item: Item, place: int, questionnaire: Questionnaire, shared: _Shared) -> None:
     """Refuse conditions and texts that name an item which a person has not met by then."""
     block = questionnaire.blocks[shared.blocks[place]]
     uses = [(name, "show_if") for name in condition_columns(item.show_if)]
@@ -244,9 +248,14 @@ def _check_conditions(item: Item, place: int, questionnaire: Questionnaire, shar
             )
 
 
+def is_json(source: Any) -> bool:
+    """Whether a text is a JSON object in place of the name of a file, as reports write it into a command."""
+    return isinstance(source, str) and source.lstrip().startswith("{")
+
+
 def add_place(error: UsageError, source: Any) -> None:
     """Put before the text of an error where it lies: the file and the line, as far as there are such."""
-    if not isinstance(source, (str, Path)):
+    if not isinstance(source, (str, Path)) or is_json(source):
         error.what = f"the questionnaire: {error.what}"
         error.args = (error.what,)
         return

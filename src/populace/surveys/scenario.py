@@ -9,18 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import QuestionnaireError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.people.profiles import profile_texts
 from populace.runs.reader import RunReader
 from populace.surveys.asking import ItemAnswers, ItemInquiry, question_line
-from populace.surveys.condition_checks import check_conditions
+from populace.surveys.column_checks import check_columns
 from populace.surveys.conditions import condition_expression
 from populace.surveys.items import END, Item
 from populace.surveys.questionnaire import Block, Questionnaire
 from populace.surveys.respondents import Respondents
-from populace.surveys.results import MARGINALS_NOTE, SurveyResults
+from populace.surveys.results import MARGINALS_NOTE, OPEN_NOTE, SurveyResults
 from populace.surveys.variables import PROFILE_TEXT, STATE
 
 _NO_ANSWER = "(no answer)"
@@ -44,13 +43,7 @@ class SurveyScenario(Scenario):
         """Read the respondents, and draw the order of the items for each."""
         frame = self.respondents.read()
         variables = self.questionnaire.variables
-        collision = next((v for v in variables if v.name in frame.columns or v.name in (STATE, PROFILE_TEXT)), None)
-        if collision is not None:
-            raise QuestionnaireError(
-                f"item {collision.item!r} would fill the column {collision.name!r}, which the respondents have.",
-                "Rename the item or the column.",
-            )
-        check_conditions(self.questionnaire, frame)
+        check_columns(self.questionnaire, frame)
         count = frame.height
         self.placed: list[tuple[Block, Item]] = [(b, item) for b in self.questionnaire.blocks for item in b.items]
         self.place_of = {item.id: place for place, (_, item) in enumerate(self.placed)}
@@ -140,7 +133,11 @@ class SurveyScenario(Scenario):
         """The shares of all answers, and what was invalid."""
         results = SurveyResults(run)
         invalid = results.statuses.filter(pl.col("invalid") > 0)
-        tables = [ReportTable("Answers", results.marginals_text(), MARGINALS_NOTE)]
+        closed = results.marginals_text()
+        tables = [ReportTable("Answers", closed, MARGINALS_NOTE)] if closed.height else []
+        for item in results.open_items:
+            groups = results.open_answers(item)
+            tables += [ReportTable(f"Answers in own words: {item}", groups, OPEN_NOTE)] if groups.height else []
         return tables + ([ReportTable("Invalid answers by item", invalid)] if invalid.height else [])
 
     @metric

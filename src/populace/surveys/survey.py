@@ -11,10 +11,11 @@ import pydantic
 from populace.base.errors import UsageError
 from populace.broker import CallSettings
 from populace.engine.run import Keep, simulate
+from populace.engine.scenario import Scenario
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
 from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
-from populace.surveys.condition_checks import check_conditions, explain_conditions
+from populace.surveys.column_checks import check_columns, explain_conditions
 from populace.surveys.instrument import Instrument, is_instrument
 from populace.surveys.margins import rake_to
 from populace.surveys.questionnaire import Questionnaire, add_place
@@ -39,6 +40,9 @@ class RespondentSettings(pydantic.BaseModel):
     id: str = pydantic.Field(
         default="id",
         description="The column that identifies a respondent; people are numbered from 0 where there is none.",
+    )
+    name: str = pydantic.Field(
+        default="", description="Where the respondents come from; the name of the file or scenario by default."
     )
     weight: str = pydantic.Field(default="", description="The column that holds weights.")
     margins: dict[str, dict[Any, float]] | str | Path | None = pydantic.Field(
@@ -86,7 +90,7 @@ class Survey:
         """The survey as a scenario, as `simulate`, `estimate` and experiments take it.
 
         Args:
-            respondents: A CSV, Parquet, SPSS or Stata file, a table, or the people of a run.
+            respondents: A CSV, Parquet, SPSS or Stata file, a table, the people of a run, or a scenario.
             workspace: The folder that holds runs; the current one by default.
             **settings: See `RespondentSettings`.
         """
@@ -100,13 +104,14 @@ class Survey:
             frame = frame.drop(weight) if weight and weight != raked.name else frame
             frame, weight = frame.with_columns(raked), raked.name
         try:
-            check_conditions(self.questionnaire, frame)
+            check_columns(self.questionnaire, frame)
             explain_conditions(self.questionnaire, frame)
         except UsageError as error:
             add_place(error, self.source)
             raise
         home = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
-        name = Path(respondents).name if isinstance(respondents, (str, Path)) else "respondents"
+        file = Path(respondents).name if isinstance(respondents, (str, Path)) else "respondents"
+        name = sample.name or (respondents.title() if isinstance(respondents, Scenario) else file)
         table = Respondents.keep(frame, home.folder / FOLDER, name=name, weight=weight, about=sample.about)
         return SurveyScenario(questionnaire=self.questionnaire, respondents=table)
 
@@ -122,7 +127,7 @@ class Survey:
         """Put the questionnaire to respondents.
 
         Args:
-            respondents: A CSV, Parquet, SPSS or Stata file, a table, or the people of a run.
+            respondents: A CSV, Parquet, SPSS or Stata file, a table, the people of a run, or a scenario.
             workspace: The folder that holds runs; the current one by default.
             keep: What outlives the process: the `run` folder and the call store, only the `calls`, or `nothing`.
             **settings: See `RespondentSettings` and `simulate`.

@@ -1,4 +1,4 @@
-"""Checks of a questionnaire against the columns that its conditions and texts name, before anybody is asked."""
+"""Checks of a questionnaire against the columns that it fills and names, before anybody is asked."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +11,24 @@ from populace.people.selection import explain_nobody
 from populace.surveys.conditions import Condition, answer_flag, comparisons, condition_columns
 from populace.surveys.items import GridItem, Item, RatingItem
 from populace.surveys.questionnaire import RESERVED_IDS, Questionnaire
-from populace.surveys.variables import Variable
+from populace.surveys.variables import PROFILE_TEXT, STATE, Variable
 
 
-def check_conditions(questionnaire: Questionnaire, respondents: pl.DataFrame) -> None:
-    """Refuse conditions and texts that name neither a column nor an item, or compare with what it never holds.
+def check_columns(questionnaire: Questionnaire, respondents: pl.DataFrame) -> None:
+    """Refuse items that fill a column of the respondents, and conditions and texts that name what is not there.
 
     Raises:
         UnknownNameError: If a name is neither a column of the respondents nor one that an item fills.
-        QuestionnaireError: If a comparison can never hold: words with numbers, or an answer that is no option.
+        QuestionnaireError: If an item fills a column that the respondents have, or a comparison can never hold: words
+            with numbers, or an answer that is no option.
     """
     known = _Columns(questionnaire, respondents)
+    taken = next((v for v in questionnaire.variables if v.name in (*respondents.columns, STATE, PROFILE_TEXT)), None)
+    if taken is not None:
+        raise QuestionnaireError(
+            f"item {taken.item!r} would fill the column {taken.name!r}, which the respondents have.",
+            "Rename the item or the column.",
+        )
     for number, block in enumerate(questionnaire.blocks):
         for row, item in enumerate(block.items):
             with at_entry("blocks", number, "items", row):
