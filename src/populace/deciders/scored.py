@@ -206,7 +206,7 @@ class _ScoredRows:
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
     """Option numbers as a column of values."""
-    return question.value_column[pl.Series(option)]
+    return question.value_column[pl.Series(option.astype(np.uint32))]
 
 
 def _option_texts(question: Finite, arrangement: Arrangement, mode: Mode) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How good decisions are: by a rule, by a judge, by a function of one's own, or by people in Studio."""
+"""How good decisions are: by a rule, a judge, a function of one's own, people in Studio, or what people decided."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from populace.community.model_caller import ModelCaller
 from populace.engine.workspace import Workspace
 from populace.models import check_model, model_code
 from populace.questions import Rating
+from populace.training.human_targets import HumanScoring
 
 Floats = npt.NDArray[np.float64]
 Scorer = Callable[[pl.DataFrame], Sequence[float]]
@@ -40,6 +41,7 @@ class Scoring(pydantic.BaseModel):
         question: What the judge is asked.
         function: A function of one's own, `module:function` or `file.py:function`; see `Scorer`.
         people: Whether people score in Studio. A round then waits until its decisions are scored there.
+        human: Human decisions that decisions are compared with; see `HumanScoring`.
 
     Example:
         >>> Scoring(prefer={"blue": 1.0, "green": 0.0}).description
@@ -53,12 +55,13 @@ class Scoring(pydantic.BaseModel):
     question: str = "How well does the answer fit this person in this situation?"
     function: str = ""
     people: bool = False
+    human: HumanScoring | None = None
 
     @pydantic.model_validator(mode="after")
     def _one_way(self) -> Scoring:
-        ways = [bool(self.prefer), bool(self.judge), bool(self.function), self.people]
+        ways = [bool(self.prefer), bool(self.judge), bool(self.function), self.people, self.human is not None]
         if sum(ways) != 1:
-            raise ValueError("give one of `prefer`, `judge`, `function` and `people`")
+            raise ValueError("give one of `prefer`, `judge`, `function`, `people` and `human`")
         if self.judge:
             check_model(self.judge)
         return self
@@ -68,6 +71,8 @@ class Scoring(pydantic.BaseModel):
         """Who scores, in a phrase."""
         if self.prefer:
             return "a rule: " + ", ".join(f"{word} {score:g}" for word, score in self.prefer.items())
+        if self.human is not None:
+            return f"people in {self.human.decisions.name}"
         return f"the judge {self.judge}" if self.judge else self.function or "people in Studio"
 
     @property
@@ -83,7 +88,7 @@ class Scoring(pydantic.BaseModel):
         return [trust.module_code(self.function, module)]
 
     def score(self, decisions: pl.DataFrame, workspace: Workspace) -> Floats:
-        """The score of each row; NaN where there is none.
+        """The score of each row by a rule, a judge, a function or people in Studio; NaN where there is none.
 
         Args:
             decisions: The columns of `sample_decisions` and `word`, the option to be scored.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pydantic
 
@@ -11,12 +12,44 @@ from populace.training.plan_file import read_plan
 from populace.training.supervised import SupervisedSettings
 
 
+class GeneratedSessions(pydantic.BaseModel):
+    """Web sessions of people with known preferences in made-up shops; see `generate_sessions`.
+
+    Attributes:
+        people: How many people.
+        shops: How many shops.
+        visits: How many shops each person visits.
+        seed: The seed of everything that is drawn.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    people: int = pydantic.Field(ge=1, le=1_000_000)
+    shops: int = pydantic.Field(default=5, ge=1, le=10_000)
+    visits: int = pydantic.Field(default=2, ge=1, le=10_000)
+    seed: int = 0
+
+
+def _session_kind(value: object) -> str:
+    return "generated" if isinstance(value, (Mapping, GeneratedSessions)) else "log"
+
+
+SessionsOfPlan = Annotated[
+    Annotated[Path, pydantic.Tag("log")] | Annotated[GeneratedSessions, pydantic.Tag("generated")],
+    pydantic.Discriminator(_session_kind),
+]
+"""A log of web sessions, or what is made up."""
+
+
 class DataPart(pydantic.BaseModel):
-    """Data that is learned from: human decisions, or made-up situations.
+    """Data that is learned from: human decisions, made-up situations, or web sessions.
 
     Attributes:
         decisions: A folder with human decisions, as `HumanDecisions.read` takes it.
         situations: In place of it, how many parts of made-up situations.
+        sessions: In place of both, a log of web sessions, as `WebSessions.read` takes it, or what is made up.
+        reasoning: Whether the thoughts in sessions are learned: `none`, `recorded`, or `shuffled` as a control.
+        licence: The licence of a log of sessions, which has no place for it.
         families: Only tasks of these families.
         topics: Only tasks with one of these topics.
         except_topics: No tasks with one of these topics.
@@ -27,6 +60,9 @@ class DataPart(pydantic.BaseModel):
 
     decisions: Path | None = None
     situations: int = pydantic.Field(default=0, ge=0, le=100_000)
+    sessions: SessionsOfPlan | None = None
+    reasoning: Literal["none", "recorded", "shuffled"] = "none"
+    licence: str = ""
     families: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     except_topics: tuple[str, ...] = ()
@@ -34,8 +70,16 @@ class DataPart(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="after")
     def _one_kind(self) -> DataPart:
-        if (self.decisions is None) == (self.situations == 0):
-            raise ValueError("give either `decisions`, a folder, or `situations`, a number of parts")
+        if [self.decisions is not None, self.situations > 0, self.sessions is not None].count(True) != 1:
+            raise ValueError(
+                "give either `decisions`, a folder, or `situations`, a number of parts, or `sessions`, a log"
+            )
+        if self.decisions is None and (self.families or self.topics or self.except_topics):
+            raise ValueError("`families` and `topics` choose among decisions")
+        if self.sessions is None and (self.reasoning != "none" or self.licence):
+            raise ValueError("`reasoning` and `licence` belong to `sessions`")
+        if isinstance(self.sessions, Path) and not self.licence:
+            raise ValueError("a log of sessions needs its `licence`")
         return self
 
 
@@ -90,7 +134,17 @@ class TrainingPlan(pydantic.BaseModel):
     @property
     def kind(self) -> Literal["human", "calibrated"]:
         """Whether only people's decisions are learned, or assumptions too."""
-        return "calibrated" if any(part.situations for part in self.data) else "human"
+        return "calibrated" if self.situations or self.made_up_sessions else "human"
+
+    @property
+    def situations(self) -> bool:
+        """Whether made-up situations are learned."""
+        return any(part.situations for part in self.data)
+
+    @property
+    def made_up_sessions(self) -> bool:
+        """Whether made-up sessions are learned."""
+        return any(isinstance(part.sessions, GeneratedSessions) for part in self.data)
 
     @classmethod
     def read(cls, path: str | Path) -> TrainingPlan:
@@ -107,5 +161,9 @@ class TrainingPlan(pydantic.BaseModel):
         def place(path: Path | None) -> Path | None:
             return None if path is None else folder / path.expanduser()
 
-        data = tuple(part.model_copy(update={"decisions": place(part.decisions)}) for part in self.data)
+        def located(part: DataPart) -> DataPart:
+            log = place(part.sessions) if isinstance(part.sessions, Path) else part.sessions
+            return part.model_copy(update={"decisions": place(part.decisions), "sessions": log})
+
+        data = tuple(located(part) for part in self.data)
         return self.model_copy(update={"data": data, "test": place(self.test), "start": place(self.start)})
