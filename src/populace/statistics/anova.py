@@ -53,7 +53,7 @@ class Anova:
 
     def table(self) -> pl.DataFrame:
         """The test as a table of one row."""
-        names = ("f", "p", "between", "within", "eta", "omega", "levene", "n", "dropped")
+        names = ("f", "p", "between", "within", "eta", "omega", "levene", "n", "dropped", "warning")
         return pl.DataFrame({name: [getattr(self, name)] for name in names})
 
     def __str__(self) -> str:
