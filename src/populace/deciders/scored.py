@@ -1,13 +1,18 @@
 """Deciding by distribution: the model is asked once for the probability of every option."""
 
+import asyncio
+import collections
+import contextlib
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.errors import PopulaceError
 from populace.base.randomness import uniforms
 from populace.broker import Broker
 from populace.deciders.decision import (
@@ -46,11 +51,14 @@ _SPACE, _ONE = " ", " 1"
 """What the lead ends with where the next token is the first digit of a number, or what follows a 1."""
 _LOT = 32768
 """Rows that are asked together: enough to keep a server busy, few enough to keep memory flat."""
+_LOTS_UNDER_WAY = 2
+"""So many lots are asked at once: while the model works on one, the requests of the next are put together."""
 _OK = STATUSES.index("ok")
 _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
 _TEXT, _TOKENS, _FINISH, _PROMPT_TOKENS, _COMPLETION_TOKENS = map(operator.itemgetter, range(5))
 """The fields of a reply."""
+_T = TypeVar("_T")
 
 
 async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> InquiryResult:
@@ -61,12 +69,17 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     lead = LEAD if model.capabilities.lead else ""
     lead += _SPACE if rows.mode == "digits" else ""
     scored = _ScoredRows(question, rows)
-    for first in range(0, len(rows), _LOT):
+
+    async def fetch_lot(first: int) -> tuple[list[str], list[ReplyOrFailure]]:
         requests = scored.requests(first, lead, model.capabilities.top_tokens)
         calls, outcomes = await broker.fetch(model, requests, inquiry.purpose, on_failure=inquiry.on_failure)
         if rows.mode == "digits":
             outcomes = await _divide_ones(inquiry, requests, outcomes, model, broker)
-        scored.read(calls, outcomes)
+        return calls, outcomes
+
+    async with contextlib.aclosing(_overlapping(fetch_lot, range(0, len(rows), _LOT))) as lots:
+        async for calls, outcomes in lots:
+            scored.read(calls, outcomes)
     probabilities, masses, status = scored.arrays()
     table = prompt_table(rows, model.spec, "scored", lead, scored.columns(probabilities, masses, status))
     masses = np.where(np.isnan(masses), 0.0, masses)
@@ -83,6 +96,31 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     values, ids = values.alias("value"), inquiry.people.ids
     answers = Answers(question, ids, values, status_column(codes), rows.of_person, probabilities, masses)
     return InquiryResult(answers, table)
+
+
+async def _overlapping(fetch: Callable[[int], Awaitable[_T]], numbers: Sequence[int]) -> AsyncGenerator[_T]:
+    """What a function fetches for each number, in this order; the next one is begun before the last one is returned.
+
+    After a failure, nothing more is begun, and what is under way is waited for: a call that was paid is stored.
+    """
+    if len(numbers) == 1:
+        yield await fetch(numbers[0])
+        return
+    tasks: collections.deque[asyncio.Future[_T]] = collections.deque()
+    try:
+        for number in numbers:
+            tasks.append(asyncio.ensure_future(fetch(number)))
+            await asyncio.sleep(0)  # So that it really begins.
+            if len(tasks) == _LOTS_UNDER_WAY:
+                yield await tasks.popleft()
+        while tasks:
+            yield await tasks.popleft()
+    except PopulaceError:
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 async def _divide_ones(
