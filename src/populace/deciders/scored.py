@@ -6,7 +6,7 @@ import contextlib
 import math
 import operator
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from populace.questions import (
     Mode,
     is_one,
     tally,
+    tally_all,
     tell_ten_from_one,
     token_owner,
 )
@@ -58,6 +59,8 @@ _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
 _TEXT, _TOKENS, _FINISH, _PROMPT_TOKENS, _COMPLETION_TOKENS = map(operator.itemgetter, range(5))
 """The fields of a reply."""
+_MANY = 32
+"""From how many replies for each order of options on, they are read in columns."""
 _T = TypeVar("_T")
 
 
@@ -216,20 +219,32 @@ class _ScoredRows:
         """Read replies that all give a distribution, column by column; False, with nothing read, where one does not."""
         if set(map(type, outcomes)) != {Reply} or "refusal" in set(map(_FINISH, outcomes)):
             return False
-        orders, owners, width = self.rows.arrangements[first : first + len(outcomes)], self._owners, len(self._none)
-        tokens = map(_TOKENS, outcomes)
-        scores = [tally(owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
-        masses = [mass for _, mass in scores]
-        if min(masses) < NO_MASS:
+        probabilities, masses = self._scores(first, list(map(_TOKENS, outcomes)))
+        if masses.min() < NO_MASS:
             return False
-        self.probabilities += [distribution for distribution, _ in scores]
-        self.masses += masses
+        self.probabilities += map(tuple, probabilities.tolist())
+        self.masses += masses.tolist()
         self.status += [_OK] * len(masses)
         self.calls += calls
         self.texts += map(_TEXT, outcomes)
         self.prompt_tokens += map(_PROMPT_TOKENS, outcomes)
         self.completion_tokens += map(_COMPLETION_TOKENS, outcomes)
         return True
+
+    def _scores(self, first: int, tokens: list[Any]) -> tuple[Floats, Floats]:
+        """The distributions and masses of replies from a row on."""
+        orders, width = self.rows.arrangements[first : first + len(tokens)], len(self._none)
+        if len(tokens) < _MANY * len(self._owners):
+            scores = [tally(self._owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
+            return np.array([each.probabilities for each in scores]), np.array([each.mass for each in scores])
+        probabilities, masses = np.empty((len(tokens), width)), np.empty(len(tokens))
+        rows: dict[Arrangement, list[int]] = {}
+        for row, order in enumerate(orders):
+            rows.setdefault(order, []).append(row)
+        for order, which in rows.items():
+            lists = [tokens[row] for row in which]
+            probabilities[which], masses[which] = tally_all(self._owners[order], width, lists)
+        return probabilities, masses
 
     def arrays(self) -> tuple[Floats, Floats, Codes]:
         """Distributions, masses and status codes of all rows."""
