@@ -137,8 +137,10 @@ class _ScoredRows:
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
         orders = self.rows.arrangements[first : first + _LOT]
+        same = Request((), lead, 1, top)[1:-1]
+        # Made from whole tuples, which takes half the time.
         return [
-            Request(messages, lead, 1, top, options=self._options[order])
+            Request._make((messages, *same, self._options[order]))
             for messages, order in zip(self.rows.messages(first, _LOT), orders, strict=True)
         ]
 
@@ -179,8 +181,14 @@ class _ScoredRows:
         if set(map(type, outcomes)) != {Reply} or "refusal" in set(map(_FINISH, outcomes)):
             return False
         orders, owners, width = self.rows.arrangements[first : first + len(outcomes)], self._owners, len(self._none)
-        tokens = map(_TOKENS, outcomes)
-        scores = [tally(owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
+        pairs = list(zip(orders, map(_TOKENS, outcomes), strict=True))
+        # Many prompts may get the same tokens: a rule that stands in for a model has few distributions.
+        try:
+            distinct = set(pairs)
+        except TypeError:  # A model of the user's own may have put the tokens into lists.
+            return False
+        known = {pair: tally(owners[pair[0]], width, pair[1]) for pair in distinct}
+        scores = [known[pair] for pair in pairs]
         masses = [mass for _, mass in scores]
         if min(masses) < NO_MASS:
             return False
