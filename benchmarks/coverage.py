@@ -12,6 +12,7 @@ from pathlib import Path
 
 from coverage_arms import differences, looks, means, tests
 from coverage_cells import SIZES, Cell
+from coverage_groups import groups
 from coverage_models import designs, regressions
 from coverage_studies import crossed, studies
 
@@ -32,6 +33,7 @@ PARTS: dict[str, Callable[[int], Iterator[Cell]]] = {
     "arms": _arms,
     "studies": studies,
     "crossed": crossed,
+    "groups": lambda sets: groups(sets, SIZES),
     "regressions": lambda sets: regressions(sets, SIZES),
     "designs": lambda sets: designs(sets, SIZES),
 }

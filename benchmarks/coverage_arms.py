@@ -7,7 +7,7 @@ import polars as pl
 from coverage_cells import Cell, Outcome, cell
 
 from populace.experiments.execution import FIRST_LOOK, is_precise
-from populace.statistics import difference, equivalence, mean, mean_share, one_way, proportion, tukey
+from populace.statistics import difference, mean, mean_share, proportion
 
 
 def bistable(rng: np.random.Generator, p: float, n: int) -> np.ndarray:
@@ -100,24 +100,6 @@ def tests(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
                     if method == "t" or data != "binary .9":
                         name = f"`difference`, p by {method}, {'paired' if paired else 'independent'}"
                         yield cell(name, data, n, one, sets, "size")
-
-    def tost(rng: np.random.Generator) -> Outcome:
-        a, b = rng.standard_normal((2, 20))
-        return equivalence(a + 0.5, b, 0.5, paired=False).equivalent, False
-
-    yield cell("`equivalence` at its margin", "normal", 20, tost, sets, "size")
-
-    def anova(rng: np.random.Generator) -> Outcome:
-        groups = {name: rng.standard_normal(8) for name in "abc"}
-        return one_way(groups).p < 0.05, False
-
-    yield cell("`one_way`", "normal, three groups", 8, anova, sets, "size")
-
-    def honest(rng: np.random.Generator) -> Outcome:
-        groups = {name: rng.standard_normal(8) for name in "abc"}
-        return bool((tukey(groups)["p"] < 0.05).any()), False
-
-    yield cell("`tukey`, any pair", "normal, three groups", 8, honest, sets, "size")
 
 
 def looks(sets: int) -> Iterator[Cell]:

@@ -63,7 +63,8 @@ def requests(count: int) -> list[Request]:
     """Prompts as `Council` writes them, or nearly so."""
     asked = "What do you choose?\nOptions: roof, bridge.\nAnswer with one of the options, nothing else."
     texts = [f"You are Ann, number {n}. Year 7.\n\n{asked}" for n in range(count)]
-    return [Request((("system", RULES), ("user", text)), "Answer:", 1, 200) for text in texts]
+    options = ("roof", "bridge")
+    return [Request((("system", RULES), ("user", text)), "Answer:", 1, 200, options=options) for text in texts]
 
 
 async def answers(model: TransformersModel, wanted: list[Request]) -> list[Any]:
@@ -112,10 +113,12 @@ async def by_itself(model: TransformersModel, count: int) -> Result:
     """How long the same takes if the device answers at once: reading prompts, making replies."""
     scorer, wanted = model._loaded().scorer, requests(min(count, 20_000))
     begin = scorer.begin
-    example = begin(model._loaded().tokenizer.rows(wanted[:1]), np.zeros(1, np.int64), 0, 200)
+    parts = model._loaded()
+    table = parts.option_tokens.table([wanted[0].options])
+    example = begin(parts.tokenizer.rows(wanted[:1]), np.zeros(1, np.int64), 0, 200, table)
     example.wait()
 
-    def at_once(rows: Any, which: Any, shared: int, most: int) -> Distributions:
+    def at_once(rows: Any, which: Any, shared: int, most: int, options: Any) -> Distributions:
         rows.table(which, shared)
         values, places, counts = example._parts
         size = len(which)
@@ -260,13 +263,11 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="a GGUF file or a folder; SmolLM2-135M by default")
     parser.add_argument("--device", choices=("cuda", "cpu"))
     parser.add_argument("--prompts", type=int, default=100_000)
-    parser.add_argument("--fuse", action="store_true", help="compile the steps between products of matrices")
     parser.add_argument("--seconds", type=float, default=80, help="what would begin after this time is left out")
     chosen = parser.parse_args()
     began = time.perf_counter()
     path, count = chosen.model or SMOLLM2.fetch(), chosen.prompts
     model = TransformersModel(path, device=chosen.device)
-    model.fuse_from = 1000 if chosen.fuse else None
     gc.set_threshold(100_000, 50, 100)  # As a run does.
 
     def in_time(what: str, needed: float = 0.0) -> bool:

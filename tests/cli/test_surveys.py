@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from populace.cli import cli
+from populace.engine.workspace import Workspace
+from populace.runs.reader import RunReader
 
 
 @pytest.mark.parametrize(
@@ -29,3 +32,36 @@ def test_what_cannot_be_done_is_said_before_anybody_is_asked(tmp_path: Path, ext
     done = CliRunner().invoke(cli, [*words, *(files.get(word, word) for word in extra)])
     assert message in f"{done.exception} {getattr(done.exception, 'hint', '')}"
     assert not (tmp_path / "runs").exists()
+
+
+def survey(tmp_path: Path, people: str, *words: str) -> str:
+    items = tmp_path / "items.csv"
+    items.write_text("id,text,options\ntea,Tea?,yes|no\nreason,Why?,\n")
+    call = ["survey", people, str(items), "--model", "scripted:cast", "--workspace", str(tmp_path), *words]
+    done = CliRunner().invoke(cli, call)
+    return f"{done.output} {done.exception or ''}"
+
+
+def test_the_people_of_a_scenario_and_of_a_run_can_be_asked(tmp_path: Path) -> None:
+    assert "respondents=norms" in survey(tmp_path, "norms")
+    (run,) = (tmp_path / "runs").iterdir()
+    assert "would fill the column 'tea', which the respondents have" in survey(tmp_path, run.name)
+    assert "nobody is no file of respondents, no scenario and no run" in survey(tmp_path, "nobody")
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_a_report_holds_marginals_crosstabs_and_groups_of_open_answers(tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("id,sex\n1,f\n2,m\n3,f\n")
+    shown = survey(tmp_path, str(people), "--by", "sex", "--report", str(tmp_path / "report"), "--about", "sex")
+    assert "respondents=people.csv" in shown
+    assert "tea by sex" in shown
+    (text,) = (each.read_text() for each in (tmp_path / "report").glob("*.md"))
+    for heading in ("### Answers\n", "### Answers in own words: reason", "### tea by sex", "### reason by sex"):
+        assert heading in text
+    # The command that the report gives repeats the survey.
+    words = next(shlex.split(line) for line in text.splitlines() if line.startswith("populace run survey"))
+    again = CliRunner().invoke(cli, [*words[1:], "--workspace", str(tmp_path)])
+    assert again.exit_code == 0, again.output
+    first, second = (RunReader(Workspace(tmp_path).open(each.name)) for each in (tmp_path / "runs").iterdir())
+    assert first.digest == second.digest

@@ -10,7 +10,7 @@ import pytest
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
-from populace.experiments import Experiment, Results, family_effects
+from populace.experiments import Experiment, Results, factorial_effects, family_effects, specification_curve
 from populace.experiments.folder import ExperimentFolder
 from populace.statistics import difference
 
@@ -107,6 +107,19 @@ def test_every_table_tells_n_seeds_and_failures(tmp_path: Path) -> None:
         assert {"n", "seeds", "failed"} <= set(table.columns)
         assert table["seeds"].list.len().min() == 30
         assert 0 < table["failed"].mean() < 0.4  # type: ignore[operator]
+
+
+def test_missing_values_are_counted_with_what_they_could_do(tmp_path: Path) -> None:
+    results = planted(tmp_path, failing=0.2)
+    lost = results.runs["share_blue"].null_count()
+    assert factorial_effects(results, "share_blue")["missing"].unique().to_list() == [lost]
+    curve = specification_curve(results, "counts", "share_blue").table
+    assert curve["missing"].sum() == lost
+    assert (curve["bound_low"] < curve["effect"]).all() and (curve["effect"] < curve["bound_high"]).all()
+    above = results.probabilities("share_blue", above=0.0)
+    assert above["missing"].sum() == lost
+    assert (above["bound_low"] <= above["probability"]).all() and (above["probability"] <= above["bound_high"]).all()
+    assert (above["bound_high"] - above["bound_low"]).to_list() == pytest.approx((above["missing"] / 30).to_list())
 
 
 def test_levels_of_a_factor_are_averaged_over_the_other_factors(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from populace.models.base import Request
 from populace.models.pytorch.batches import scored_batches
-from populace.models.pytorch.first_words import FirstWords
 from populace.models.pytorch.token_rows import TokenRows
 from populace.models.pytorch.tokens import ChatTokenizer
 from populace.models.pytorch.words import SPLITS, cut_text, cuts_at_spaces
@@ -94,8 +93,8 @@ def requests(count: int, seed: int = 2) -> list[Request]:
     ]
 
 
-def every(rows: TokenRows) -> tuple[np.ndarray, np.ndarray]:
-    return np.arange(len(rows)), np.full(len(rows), 5)
+def every(rows: TokenRows) -> tuple[np.ndarray, np.ndarray, list[tuple[str, ...]]]:
+    return np.arange(len(rows)), np.full(len(rows), 5), [()] * len(rows)
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -169,26 +168,3 @@ def test_a_table_and_the_common_length_say_what_the_rows_say(tmp_path: Path) -> 
         for skip in (0, common):
             table = rows.table(which, skip)
             assert all(row[: len(each) - skip].tolist() == each[skip:] for row, each in zip(table, lists, strict=True))
-
-
-def test_tokens_that_begin_a_word_of_the_conversation_or_a_number_can_begin_an_answer(tmp_path: Path) -> None:
-    chat = tokenizer(tmp_path / "m", "smollm")
-    spoken = "Options: Footbridge, roof\nA) (no) élan."
-    question = Request((("system", "Zebras."), ("user", spoken), ("user", "Now.")), top=5)
-    words = [" foot", "FO", " ro", "(no", "él", "7", "1st", " now", "a)", "footb ridges"]
-    others = [" zeb", "roofs", "...", " x", "", "f"]
-    tokens = np.arange(len(words) + len(others), dtype=np.int32)[None]
-    can_begin = FirstWords([*words, *others]).can_begin(chat.rows([question]), np.zeros(1, np.int64), tokens)[0]
-    assert can_begin.tolist() == [True] * len(words) + [False] * len(others)
-
-
-@pytest.mark.parametrize(
-    "spoken", ["Options: +1, -1, $5, (c) and 🙂", "+1 -1 $5 (c) 🙂", "Choose:\n+1\n-1\n$5\n(c)\n🙂"]
-)
-def test_a_sign_of_the_conversation_can_begin_an_answer(tmp_path: Path, spoken: str) -> None:
-    chat = tokenizer(tmp_path / "m", "smollm")
-    question = Request((("user", "Well?"), ("user", spoken)), top=5)
-    signs, others = [" +", "-", " $", "(", "🙂"], ["=", "€", "\n", " ", "☹", "--"]
-    tokens = np.arange(len(signs) + len(others), dtype=np.int32)[None]
-    can_begin = FirstWords([*signs, *others]).can_begin(chat.rows([question]), np.zeros(1, np.int64), tokens)[0]
-    assert can_begin.tolist() == [True] * len(signs) + [False] * len(others)

@@ -54,6 +54,33 @@ def test_a_reply_does_not_depend_on_what_else_is_in_the_batch(tmp_path: Path, fa
         assert np.allclose([p for _, p in alone.tokens], [p for _, p in reply.tokens], atol=1e-4)
 
 
+def test_tokens_that_can_begin_an_option_are_reported_however_unlikely(tmp_path: Path) -> None:
+    torch_or_skip()
+    model = TransformersModel(tiny_folder(tmp_path / "m"))
+    wide = Request((SYSTEM, ("user", "Which shirt?")), lead="I wear", top=100_000)
+    everything = answers(model, [wide])[0]
+    assert isinstance(everything, Reply)
+    possible = {token: p for token, p in everything.tokens if p >= np.log(1e-6)}
+    assert len(possible) > 100  # A network with random weights finds everything possible.
+    *_, unlikely = [token for token, _ in everything.tokens if token.isascii() and token.isalpha()]
+    with_options = wide._replace(top=200, options=(unlikely, "zz"))
+    alone = answers(model, [with_options])[0]
+    beside, _ = answers(model, [with_options, wide])
+    for reply in (alone, beside):
+        assert isinstance(reply, Reply)
+        pairs = dict(reply.tokens)
+        assert pairs[unlikely] == pytest.approx(possible[unlikely], abs=1e-3)
+        assert len(pairs) == len(reply.tokens) < 40
+        assert [p for _, p in reply.tokens] == sorted((p for _, p in reply.tokens), reverse=True)
+        assert all(
+            p == pytest.approx(everything_p, abs=1e-3)
+            for token, p in pairs.items()
+            if (everything_p := dict(everything.tokens).get(token))
+        )
+    assert with_options.key("m", with_options=True) != wide._replace(top=200).key("m", with_options=True)
+    assert model.capabilities.options
+
+
 def test_replies_are_the_same_in_the_order_of_work_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There, batches are begun in the thread of the caller, and collected while the next ones are computed."""
     torch_or_skip()
@@ -158,11 +185,11 @@ def test_memory_that_does_not_suffice_halves_the_batch_and_is_noted(
     scorer = model._loaded().scorer
     begin, sizes = scorer.begin, []
 
-    def small(rows, which, shared, most):  # type: ignore[no-untyped-def]
+    def small(rows, which, shared, most, options):  # type: ignore[no-untyped-def]
         sizes.append(len(which))
         if len(which) > 2:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return begin(rows, which, shared, most)
+        return begin(rows, which, shared, most, options)
 
     monkeypatch.setattr(scorer, "begin", small)
     halved = answers(model, scores(8))

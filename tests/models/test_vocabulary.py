@@ -9,7 +9,7 @@ import pytest
 
 from populace.base.control_tokens import neutralise_tokens, token_pattern
 from populace.base.errors import ModelFileError
-from populace.models.vocabulary import special_tokens
+from populace.models.vocabulary import SpecialTokens, special_tokens
 
 
 def text(value: str) -> bytes:
@@ -39,6 +39,15 @@ def test_tokens_of_the_file_itself_are_neutralised_too() -> None:
     assert pattern is not None
     assert neutralise_tokens("the <over-to-you> [[[end]]]", pattern) == "the ‹over-to-you› [((end))]"
     assert token_pattern(["<|im_end|>", "<unk>"]) is None, "known forms are neutralised anyway"
+
+
+def test_engines_of_one_file_read_its_vocabulary_once(tmp_path: Path) -> None:
+    file = gguf(tmp_path / "m.gguf", ["the", "<over-to-you>"], [1, 3])
+    special = SpecialTokens(file)
+    first = special.pattern
+    assert first is not None
+    file.unlink()
+    assert special.pattern is first
 
 
 def test_a_damaged_header_is_a_damaged_file(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ def test_alpha_is_that_of_krippendorffs_example(level: str, alpha: float) -> Non
     assert found.alpha.low < alpha < found.alpha.high
     assert (found.items, found.single, found.raters, found.ratings, found.dropped) == (11, 1, 4, 40, 7)
     assert found.kappa is None
+    assert found.alpha.warning == "from 11 items a bootstrap interval is a little too short"
+    assert agreement(two(1, 0.2)).alpha.warning == ""
 
 
 def two(seed: int, noise: float, items: int = 60) -> pl.DataFrame:

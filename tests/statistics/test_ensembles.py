@@ -103,6 +103,7 @@ def test_dependence_on_the_start_is_found_where_it_is() -> None:
         assert found.p > 0.02 and found.strength.value < 0.2
     still = path_dependence(frame.with_columns(end=pl.lit(1.0)), "start", "end", seed=1, resamples=50)
     assert (still.p, still.strength.value) == (1, 0)
+    assert still.strength.warning == "from 40 runs of a start a bootstrap interval is a little too short"
 
 
 def test_starts_without_replicates_are_refused() -> None:

@@ -39,7 +39,17 @@ def test_groups_that_do_not_vary_are_no_crash() -> None:
     assert (one_way(same).f, one_way(same).p) == (0, 1)
     assert math.isnan(one_way(apart).p)
     assert tukey(same)["p"][0] == 1 and math.isnan(tukey(apart)["p"][0])
-    assert tukey(apart)["low"][0] == tukey(apart)["high"][0] == pytest.approx(-0.2)
+    assert tukey(apart)["difference"][0] == pytest.approx(-0.2)
+    assert tukey(apart)["low"].is_nan().all() and tukey(apart)["high"].is_nan().all()
+
+
+def test_groups_that_vary_by_different_amounts_or_are_too_small_to_tell_warn() -> None:
+    rng = np.random.default_rng(3)
+    alike = {name: rng.normal(size=30) for name in "abc"}
+    assert one_way(alike).warning == tukey(alike)["warning"][0] == ""
+    apart = alike | {"c": 5 * alike["c"]}
+    assert "different amounts" in one_way(apart).warning and "different amounts" in tukey(apart)["warning"][0]
+    assert "5 values of a group are too few" in tukey(GROUPS)["warning"][0]
 
 
 def test_bad_groups_are_refused_and_missing_values_counted() -> None:

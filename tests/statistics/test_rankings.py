@@ -111,3 +111,13 @@ def test_skills_are_the_same_for_equal_seeds_and_a_draw_margin_is_that_of_the_au
     one, two = (true_skill(frame, competitor="who", rank="rank", ranking=["ranking"], seed=3) for _ in range(2))
     assert one.equals(two)
     assert SkillScale().margin == pytest.approx(0.7404667)
+
+
+def test_competitors_may_be_numbers() -> None:
+    frame = rankings(["0", "1"], 2.0, 10)
+    numbered = frame.with_columns(pl.col("who").cast(pl.Int64))
+    texts, numbers = (
+        true_skill(each, competitor="who", rank="rank", ranking=["ranking"], seed=3) for each in (frame, numbered)
+    )
+    assert numbers["who"].to_list() == [int(name) for name in texts["who"]]
+    assert numbers["mean"].to_list() == texts["mean"].to_list()

@@ -67,6 +67,9 @@ def test_a_survey_shows_items_marginals_a_crosstab_and_one_person_with_prompts(t
         assert visit.one("crosstab").rows[0]["value"] == "yes"
         assert [row["item"] for row in visit.one("answers").rows] == ["tea", "cups", "why"]
         await visit.sees("sex: m")
+        await visit.open(f"/survey/{name}?item=why&by=sex")
+        assert visit.one("marginals").rows[0]["example"] == "Because."
+        await visit.sees_marked("open-note")
         await visit.open(f"/survey/{name}?person=nobody")
         await visit.sees("no respondent named 'nobody'")
 
@@ -75,7 +78,8 @@ def test_a_survey_shows_items_marginals_a_crosstab_and_one_person_with_prompts(t
 
 def test_the_data_of_a_survey_are_those_of_its_results(tmp_path: Path) -> None:
     results = survey(tmp_path)
-    assert data.closed_items(results) == ["tea", "cups"]
+    groups = data.item_answers(results, "why").select("value", "n", "example")
+    assert groups.rows() == [("because", 4, "Because.")]
     assert data.group_columns(results)[:2] == ["sex", "age"]
     table = data.person_answers(results, "ann")
     assert table["item"].to_list() == ["tea", "cups", "why"]

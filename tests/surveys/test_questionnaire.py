@@ -52,7 +52,11 @@ def test_a_csv_file_holds_simple_questionnaires(tmp_path: Path) -> None:
         ([single("a", show_if={"not": "yes"})], "needs conditions"),
         ([{"id": "a", "type": "grid", "text": "Agree?", "rows": ["x"]}], "either options or both"),
         ([{"id": "a", "type": "rating", "text": "A?", "low": 5, "high": 1}], "scale runs from 5 to 1"),
-        ([{"id": "a", "type": "sinlge", "text": "A?"}], "sinlge"),
+        ([{"id": "a", "type": "sinlge", "text": "A?"}], "there is no type 'sinlge'"),
+        ([{"id": "a", "type": "multiple", "text": "A?", "options": ["x", "y", "x"]}], "item 'a': the options 'x' and"),
+        ([{"id": "a", "type": "grid", "text": "A?", "rows": ["r", "r"], "low": 1, "high": 3}], "'r' stands twice"),
+        ([single("a", show_if={"age": {"gee": 18}})], "item 'a': there is no comparison named 'gee'"),
+        ([single("a", screen_out_if={"b": "yes"}), single("b")], "may not have answered"),
         ([single("a", colour="red")], "colour"),
     ],
 )
@@ -132,3 +136,25 @@ def test_a_condition_on_an_item_of_a_block_that_moves_is_refused() -> None:
     assert Questionnaire.read({"blocks": blocks})
     with pytest.raises(QuestionnaireError, match="may not have answered"):
         Questionnaire.read({"blocks": blocks, "block_order": "random"})
+
+
+def test_blocks_that_stay_first_or_last_may_be_named_by_those_that_move() -> None:
+    first = {"items": [single("a", skip={"no": "d"})], "anchored": True}
+    moving = [{"items": [single(name)], "show_if": {"a": "yes"}} for name in ("b", "c")]
+    last = {"items": [single("d", show_if={"b": "yes"})], "anchored": True}
+    assert Questionnaire.read({"blocks": [first, *moving, last], "block_order": "random"})
+
+
+@pytest.mark.parametrize("skip", ["b", "c"])
+def test_a_skip_to_an_item_of_a_random_place_is_refused(skip: str) -> None:
+    first = {"items": [single("a", skip={"no": skip})], "anchored": True}
+    blocks = [first, {"items": [single("b"), single("c")], "order": "random"}]
+    with pytest.raises(QuestionnaireError, match="place is random"):
+        Questionnaire.read({"blocks": blocks})
+
+
+def test_a_skip_over_an_anchored_block_that_may_come_earlier_is_refused() -> None:
+    blocks = [{"items": [single("a", skip={"no": "b"})]}, {"items": [single("b")], "anchored": True}]
+    assert Questionnaire.read({"blocks": blocks, "block_order": "random"})
+    with pytest.raises(QuestionnaireError, match="place is random"):
+        Questionnaire.read({"blocks": [*blocks, {"items": [single("c")]}], "block_order": "random"})

@@ -14,6 +14,7 @@ import populace as pc
 from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
 from populace.surveys import rake, read_respondents, write_results
 from populace.surveys.files import coded_table
+from populace.surveys.open_answers import OTHER, answer_groups
 
 ITEMS = [
     {"id": "tea", "type": "single", "text": "Do you like tea?", "options": ["yes", "no"]},
@@ -171,3 +172,63 @@ def test_codes_follow_the_order_of_the_options(results: pc.SurveyResults) -> Non
     assert table["tea"].to_list() == [1, 1, 1, 2]
     assert labels["kinds_2"] == "Which? black"
     assert codes["tea"] == {1: "yes", 2: "no"}
+
+
+def test_open_answers_are_grouped_by_a_word_that_many_share() -> None:
+    texts = [
+        "It tastes good.",
+        "The taste!",
+        "A matter of taste",
+        "Out of habit",
+        "Habits, mostly",
+        "Rain",
+        None,
+        "Yes.",
+        "yes",
+    ]
+    groups = answer_groups(pl.Series("why", texts, pl.String), "Why do you drink it?")
+    assert groups.to_list() == ["taste"] * 3 + ["habit"] * 2 + [OTHER, None, "yes", "yes"]
+
+
+def test_words_of_the_question_and_words_that_say_little_make_no_group() -> None:
+    texts = pl.Series(["I really drink it for company", "I really drink it for work", "drink, drink", "drink drink"])
+    assert answer_groups(texts, "Why do you drink?").to_list() == [OTHER, OTHER, "drink drink", "drink drink"]
+
+
+def test_rare_words_make_no_group_and_there_are_at_most_twelve() -> None:
+    many = pl.Series([f"word{n % 20}" for n in range(400)] + ["odd", "odd"])
+    groups = answer_groups(many)
+    assert groups.n_unique() == 13
+    assert groups.tail(2).to_list() == [OTHER, OTHER]
+
+
+def test_groups_of_open_answers_do_not_depend_on_the_order_of_people() -> None:
+    texts = pl.Series(["tea time", "tea break", "coffee break", "coffee time", "milk"] * 7)
+    order = np.random.default_rng(1).permutation(35)
+    assert answer_groups(texts)[order].to_list() == answer_groups(texts[order]).to_list()
+
+
+def test_open_answers_have_weighted_shares_an_example_and_a_crosstab(tmp_path: Path) -> None:
+    def reply(request: Any) -> str:
+        return "For the taste." if "sex: f" in request.messages[0][1] else "Habit."
+
+    survey = pc.Survey.read({"items": [ITEMS[3]]})
+    results = survey.ask(PEOPLE, model=pc.Scripted(reply), workspace=tmp_path, weight="w", keep="nothing")
+    assert results.open_answers("why").select("group", "n", "share", "example").rows() == [
+        ("taste", 3, 3 / 8, "For the taste."),
+        (OTHER, 1, 5 / 8, "Habit."),
+    ]
+    assert results.crosstab("why", "sex").filter(pl.col("n") > 0).select("sex", "value", "n").rows() == [
+        ("f", "taste", 3),
+        ("m", OTHER, 1),
+    ]
+    assert results.marginals().height == 0
+    with pytest.raises(UnknownNameError):
+        results.open_answers("tea")
+
+
+def test_a_group_without_answers_has_its_column_in_a_crosstab_of_means(tmp_path: Path) -> None:
+    item = {"id": "n", "type": "number", "text": "How many?", "low": 0, "high": 9, "show_if": {"sex": "f"}}
+    survey = pc.Survey.read({"items": [item]})
+    results = survey.ask(PEOPLE, model=pc.Scripted(lambda request: "2.5"), workspace=tmp_path, keep="nothing")
+    assert results.crosstab_text("n", "sex").columns == ["variable", "value", "f (n = 3)", "m (n = 0)"]

@@ -221,6 +221,66 @@ def test_a_condition_on_a_column_that_is_not_there_names_the_nearest(tmp_path: P
         ask({"items": items}, workspace=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ({"age": {"ge": "old"}}, "compares 'age' with 'old', and it holds numbers"),
+        ({"age": "30"}, "it holds numbers"),
+        ({"sex": {"ge": 3}}, "it holds words"),
+        ({"kinds_1": "perhaps"}, "it holds yes or no"),
+        ({"kinds": "black"}, "fills several columns"),
+        ({"tea": ["yes", "perhaps"]}, "'perhaps', which is not one of its options"),
+        ({"liking": {"ne": 9}}, "its scale runs from 1 to 5"),
+    ],
+)
+def test_a_condition_that_can_never_hold_is_refused_before_there_is_a_run(
+    tmp_path: Path, condition: dict[str, Any], words: str
+) -> None:
+    items = [
+        {"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"]},
+        {"id": "kinds", "type": "multiple", "text": "Kinds?", "options": ["black", "green"]},
+        {"id": "liking", "type": "rating", "text": "How much?", "low": 1, "high": 5},
+        {"id": "last", "type": "text", "text": "Why?", "show_if": condition},
+    ]
+    people = {"age": [30, 40], "sex": ["female", "male"]}
+    with pytest.raises(QuestionnaireError) as caught:
+        ask({"items": items}, people, workspace=tmp_path, keep="run")
+    assert words in str(caught.value)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_condition_may_say_yes_of_an_option_that_was_chosen(tmp_path: Path) -> None:
+    items = [
+        {"id": "kinds", "type": "multiple", "text": "Kinds?", "options": ["black", "green"]},
+        {"id": "why", "type": "single", "text": "Why?", "options": ["a", "b"], "show_if": {"kinds_1": "yes"}},
+        {"id": "why_not", "type": "single", "text": "Why not?", "options": ["a", "b"], "show_if": {"kinds_2": "no"}},
+    ]
+
+    def chosen(request: Request) -> dict[str, float]:
+        wanted = "a" if "a" in request.options else "yes" if "black" in request.messages[-1][1] else "no"
+        return {option: float(option == wanted) for option in request.options}
+
+    model = pc.Scripted(chosen)
+    table = ask({"items": items}, {"age": [30, 40]}, model, workspace=tmp_path).table
+    assert table["kinds_1"].to_list() == [True, True]
+    assert table["kinds_2"].to_list() == [False, False]
+    assert table.select("why", "why_not").null_count().row(0) == (0, 0)
+
+
+def test_a_value_that_nobody_has_is_explained_once(tmp_path: Path) -> None:
+    items = [{"id": "why", "type": "text", "text": "Why?", "show_if": {"sex": "femal"}}]
+    with pytest.warns(UserWarning, match="Did you mean 'female'") as caught:
+        ask({"items": items}, {"sex": ["female", "male"]}, workspace=tmp_path)
+    assert len(caught) == 1
+
+
+def test_a_file_that_separates_columns_by_semicolons_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("id;age\np1;30\n")
+    with pytest.raises(QuestionnaireError, match="its only column is 'id;age'"):
+        read_respondents(file)
+
+
 def test_respondents_without_ids_are_numbered_like_people(tmp_path: Path) -> None:
     people = {"age": [20, 40]}
     questionnaire = {"items": [{"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"]}]}

@@ -26,6 +26,7 @@ from support.audit import size
 from support.commands import populace
 from support.quick_collection import quick_collection
 from support.tiny_models import tiny_folder
+from training.test_human_targets import corpus
 
 SCENARIO = '''
 from populace import Choice, Field, People, Scenario
@@ -165,6 +166,44 @@ def test_reinforcement_corrects_too(place: Path, tmp_path: Path) -> None:
     assert results[1].drift > 0
 
 
+def test_people_of_a_table_are_learned_and_shuffled_shares_are_not(place: Path, tmp_path: Path) -> None:
+    folder = corpus(tmp_path / "people", {"": 0.1})
+    score = {"human": {"decisions": str(folder), "licences": ["CC0-1.0"]}}
+    settings = {"learning_rate": 3e-2, "passes": 3, "batch": 8, "length": 256}
+    mine = plan(place, score=score, method="supervised", rounds=1, seeds=[1], supervised=settings)
+    correction = Correction(mine, tmp_path / "c")
+    table = results_table(correction.run())
+    rises = {arm: score_at(table, arm, 1) - score_at(table, arm, 0) for arm in mine.arms}
+    assert rises["feedback"] > 0.15
+    assert rises["feedback"] > rises["control"] + 0.1
+    cards = {arm: read_card(tmp_path / "c" / "seed-1" / arm / "round-1" / "soup.gguf") for arm in mine.arms}
+    assert (cards["feedback"].kind, cards["control"].kind) == ("human", "judge")
+    assert any("CC0-1.0" in licence for licence in cards["feedback"].licences)
+    assert "overlap with people who were not learned from" in correction_report(mine, correction.results).markdown
+
+
+def test_with_preferences_what_people_chose_is_better_than_what_the_model_chose(place: Path, tmp_path: Path) -> None:
+    folder = corpus(tmp_path / "people", {"": 0.25})
+    mine = plan(place, score={"human": {"decisions": str(folder), "licences": ["CC0-1.0"]}})
+    correction = Correction(mine, tmp_path / "c")
+    row = {"system": "P", "user": "Food?", "lead": "A:", "words": ["soup", "bread"], "replies": [" soup", " bread"]}
+    table = pl.DataFrame([row | {"probabilities": [0.5, 0.5], "option": number % 2} for number in range(400)])
+    better = correction._pairs(table, None, "feedback", np.random.default_rng(1)).table["better"]
+    # People choose bread in a quarter: three soups for each bread, where the model chose the other one.
+    assert (better == " soup").sum() == pytest.approx(150, abs=25)
+    assert (better == " bread").sum() == pytest.approx(50, abs=20)
+    coins = correction._pairs(table, None, "control", np.random.default_rng(1)).table["better"]
+    assert (coins == " soup").mean() == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_question_that_nobody_answered_is_named(place: Path, tmp_path: Path) -> None:
+    folder = corpus(tmp_path / "people", {"": 0.1}, question="Something else?")
+    score = {"human": {"decisions": str(folder), "licences": ["CC0-1.0"]}}
+    mine = plan(place, score=score, method="supervised", rounds=1, seeds=[1], decisions=4)
+    with pytest.raises(TrainingError, match="Its question is 'Food\\?'.*'food' has these options"):
+        Correction(mine, tmp_path / "c").run()
+
+
 def test_people_are_waited_for(place: Path, tmp_path: Path) -> None:
     mine = plan(place, score={"people": True}, rounds=1, seeds=[1], control=False, decisions=4)
     with pytest.raises(TrainingError, match="is scored yet"):
@@ -273,6 +312,12 @@ def test_files_that_a_plan_names_are_relative_to_it(place: Path, tmp_path: Path)
         ({"held_out": {"name": "x"}, "scenario": {"name": "x"}}, "is the one that is learned from"),
         ({"method": "reinforcement", "score": {"people": True}}, "cannot reward every reply"),
         ({"score": {"judge": "gpt-4"}}, "there is no model named"),
+        ({"score": {"human": {"decisions": "x"}}}, "licences"),
+        (
+            {"score": {"human": {"decisions": "x", "licences": ["MIT"]}}, "method": "reinforcement"},
+            "most common answer",
+        ),
+        ({"method": "supervised"}, "needs `human`"),
         ({"unknown": 1}, "unknown"),
     ],
 )

@@ -1,12 +1,15 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from populace.base.errors import ModelFileError, TrainingError, UnknownNameError
 from populace.models.adapters import read_adapter
 from populace.training.plan import TrainingPlan
 from populace.training.planned_training import PlannedTraining
+from populace.worlds.web.session_generator import generate_sessions
+from populace.worlds.web.sessions import WebSessions
 from support.commands import populace
 from support.corpora import small_corpus
 from support.tiny_models import tiny_folder
@@ -94,6 +97,12 @@ def test_what_is_held_out_is_in_no_source(tmp_path, corpus, tiny_base):
     [
         ({"data": []}, "data"),
         ({"data": [{"passes": 1}]}, "either `decisions`"),
+        ({"data": [{"decisions": "corpus", "sessions": {"people": 9}}]}, "either `decisions`"),
+        ({"data": [{"sessions": "log.csv"}]}, "need their `licence`"),
+        ({"data": [{"sessions": {"people": 9}, "topics": ["x"]}]}, "choose among decisions"),
+        ({"data": [{"decisions": "corpus", "reasoning": "recorded"}]}, "belongs to `sessions`"),
+        ({"data": [{"sessions": {"people": 9, "reasoning": "all"}}]}, "reasoning"),
+        ({"data": [{"sessions": {"people": 0}}]}, "people: Input should be greater"),
         ({"data": [{"decisions": "corpus", "passes": 0}]}, "passes"),
         ({"name": "../x"}, "name"),
         ({"settings": {"rank": -1}}, "rank"),
@@ -174,3 +183,84 @@ def test_people_may_be_tested_when_only_situations_are_learned(tmp_path, corpus,
     small_corpus(tmp_path / "test", 5, first=1000)
     plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, data=[{"situations": 1}], test="test"))
     assert PlannedTraining(plan, tmp_path / "out").tested is not None
+
+
+def small_log(path):
+    """Sessions on two short pages in two shops, of which one is held out: everybody looks at tea and buys it."""
+    page = '<a name="tea.view">Tea</a><a name="cup.view">Cup</a>'
+    rows = [
+        (f"p{number}", f"s{number}", step, page, "click", element, None, f"shop-{number % 2}", "You like tea.")
+        for number in range(30)
+        for step, element in ((1, "cup.view"), (2, "tea.view"))
+    ]
+    columns = ["person", "session", "step", "page", "action", "element", "text", "shop", "profile"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_csv(path)
+    return path
+
+
+def test_a_log_of_sessions_trains_an_adapter_that_is_scored_on_unseen_shops(tmp_path, tiny_base):
+    small_log(tmp_path / "log.csv")
+    settings = {"rank": 2, "length": 900, "batch": 4, "pool": 1, "check_every": 1, "matrices": ["q_proj"]}
+    data = [{"sessions": "log.csv", "licence": "MIT"}]
+    path = plan_file(tmp_path, tiny_base, data=data, settings=settings)
+    done = populace("train", str(path), "--to", str(tmp_path / "out"), "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    assert "unseen people" in done.stdout and "majority by page" in done.stdout
+    assert f"--modeltransformers:{tiny_base}+" in "".join(done.stdout.split()), "an adapter works on its own base alone"
+    card = read_adapter(tmp_path / "out" / "tiny.gguf").card
+    assert card.kind == "human" and list(card.licences) == ["MIT"]
+    figures = card.figures["sessions in unseen shops"]
+    assert list(figures["predictors"]) == ["majority", "majority by page", "tiny"]
+    assert figures["predictors"]["majority"]["accuracy"]["value"] == 1
+    again = populace("train", str(path), "--to", str(tmp_path / "out"), "--device", "cpu", "--zero-shot", "--json")
+    assert again.returncode == 0, again.stderr
+    assert "zero-shot" in json.loads(again.stdout)["data"]["figures"]["sessions in unseen shops"]["predictors"]
+
+
+def test_made_up_sessions_make_an_adapter_calibrated(tmp_path, tiny_base):
+    data = [{"sessions": {"people": 20, "shops": 2, "visits": 1, "seed": 3}}]
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, data=data))
+    manifest = PlannedTraining(plan, tmp_path / "out").manifest([], {})
+    assert plan.kind == manifest["kind"] == "calibrated"
+    assert [each["name"] for each in manifest["assumptions"]] == ["made-up shoppers"]
+    assert manifest["data"][0]["people"] > 0 and manifest["data"][0]["licence"] == "CC0-1.0"
+
+
+def test_a_log_of_sessions_is_learned_from_beside_decisions(tmp_path, corpus, tiny_base):
+    log = generate_sessions(20, shops=2, visits=1, seed=3).write(tmp_path / "log.parquet")
+    part = {"sessions": "log.parquet", "licence": "MIT"}
+    data = [part, {"decisions": "corpus"}]
+    training = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base, data=data)), tmp_path / "out")
+    sessions, _ = training.sources()
+    parts = WebSessions.read(log).split()
+    people = {name for number in range(sessions.parts) for name in sessions.examples(number).table["person"]}
+    assert people == set(parts["training"].table["person"]), "nobody else, and nothing of an unseen shop"
+    assert set(training.unseen().table["person"]) & people == set()
+    manifest = training.manifest([], {})
+    assert manifest["kind"] == "human" and not manifest["assumptions"]
+    assert [each["licence"] for each in manifest["data"]] == ["CC0-1.0; MIT", "MIT"]
+    before = training.identity()
+    generate_sessions(20, shops=2, visits=1, seed=2).write(log)
+    changed = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base, data=data)), tmp_path / "out")
+    assert changed.identity() != before, "another log is another training"
+    other = TrainingPlan.read(plan_file(tmp_path, tiny_base, data=[part | {"licence": "private"}]))
+    with pytest.raises(TrainingError, match="log.parquet is under a licence that the plan does not name: 'private'"):
+        PlannedTraining(other, tmp_path / "out")
+
+
+def test_people_of_sessions_in_training_may_not_be_tested(tmp_path, tiny_base):
+    sessions = generate_sessions(20, shops=2, visits=1, seed=3)
+    somebody = sessions.split()["training"].table["person"][0]
+    folder = small_corpus(tmp_path / "test", 5, first=1000)
+    text = (folder / "decisions.csv").read_text().replace("person-1000", somebody)
+    (folder / "decisions.csv").write_text(text)
+    data = [{"sessions": {"people": 20, "shops": 2, "visits": 1, "seed": 3}}]
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, data=data, test="test"))
+    with pytest.raises(TrainingError, match="to be tested are in training"):
+        PlannedTraining(plan, tmp_path / "out")
+
+
+def test_too_few_people_of_sessions_are_named(tmp_path, tiny_base):
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, data=[{"sessions": {"people": 1, "shops": 2}}]))
+    with pytest.raises(TrainingError, match="no session of made-up web sessions is in the part"):
+        PlannedTraining(plan, tmp_path / "out")

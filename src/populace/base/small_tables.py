@@ -32,10 +32,9 @@ _MAGIC = b"PAR1"
 _CREATOR = b"Populace"
 _INT32, _INT64, _DOUBLE, _BYTE_ARRAY, _BOOLEAN = 1, 2, 5, 6, 0
 
-_NESTED = (pl.Enum, pl.List)
-
 Values = Sequence[Any]
 _Type = pl.DataType | type[pl.DataType]
+_Key = _Type | tuple[str, ...]
 
 
 def encode_small(table: Table) -> bytes | None:
@@ -47,7 +46,7 @@ def encode_small(table: Table) -> bytes | None:
     if isinstance(table, PlainTable):
         schema, columns = _plain_schema(table.types), table.columns
     else:
-        schema, columns = _schema(_short_types(table.schema.items())), zip(*table.rows(), strict=True)
+        schema, columns = _schema(_keys(table.schema.items())), zip(*table.rows(), strict=True)
     if schema is None:
         return None
     parts, chunks, offset = [_MAGIC], [], len(_MAGIC)
@@ -140,24 +139,31 @@ class _Schema:
     tail: bytes
 
 
-def _short_types(types: Iterable[tuple[str, pl.DataType]]) -> tuple[tuple[str, _Type], ...]:
-    """Types without parameters as classes, which are compared much quicker."""
-    return tuple([(name, dtype if type(dtype) in _NESTED else type(dtype)) for name, dtype in types])
+def _keys(types: Iterable[tuple[str, pl.DataType]]) -> tuple[tuple[str, _Key], ...]:
+    """Types as something that is compared much quicker: a class, or the texts of an Enum."""
+    return tuple([(name, _key(dtype)) for name, dtype in types])
+
+
+def _key(dtype: pl.DataType) -> _Key:
+    if isinstance(dtype, pl.Enum):
+        return tuple(dtype.categories.to_list())
+    return dtype if isinstance(dtype, pl.List) else type(dtype)
 
 
 @functools.lru_cache(maxsize=256)
 def _plain_schema(types: TableTypes) -> _Schema | None:
-    return _schema(_short_types(types.types))
+    return _schema(_keys(types.types))
 
 
 @functools.lru_cache(maxsize=256)
-def _schema(types: tuple[tuple[str, _Type], ...]) -> _Schema | None:
+def _schema(keys: tuple[tuple[str, _Key], ...]) -> _Schema | None:
     """What all tables with the same columns share; None where a type is not known here."""
-    columns = [column for name, dtype in types if (column := _column(name, dtype))]
+    types: dict[str, _Type] = {name: pl.Enum(key) if isinstance(key, tuple) else key for name, key in keys}
+    columns = [column for name, dtype in types.items() if (column := _column(name, dtype))]
     if not columns or len(columns) < len(types):
         return None
     file = io.BytesIO()
-    pl.DataFrame(schema=dict(types)).write_parquet(file, compression="uncompressed", statistics=False)
+    pl.DataFrame(schema=types).write_parquet(file, compression="uncompressed", statistics=False)
     content = file.getvalue()
     footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
     fields = _Footer(footer).fields()

@@ -131,7 +131,8 @@ class Broker:
                 have ended, or is returned. A prompt that the model rejects is always returned as a failure.
         """
         fingerprint = model.fingerprint
-        keys = [request.key(fingerprint) for request in requests]
+        with_options = model.capabilities.options
+        keys = [request.key(fingerprint, with_options=with_options) for request in requests]
         places = dict(zip(keys, range(len(keys)), strict=True))
         outcomes: dict[str, ReplyOrFailure] = dict(self._known(list(places)))
         self.usage.reused += len(outcomes)

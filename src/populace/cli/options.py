@@ -163,6 +163,8 @@ def _named_damage() -> PopulaceError | None:
                 return error
         except PopulaceError as error:
             return error
+        except (OSError, ValueError):
+            continue  # A word that cannot be the name of a file, such as a long text.
         else:
             if (damaged := damage(journal)) is not None:
                 return damaged

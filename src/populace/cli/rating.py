@@ -166,7 +166,7 @@ def _show_result(result: DiscriminationResult) -> None:
     if result.anova is not None:
         out.print_line("\n", bold("Between raters"), f"  {result.anova}")
     if result.tukey is not None:
-        table(result.tukey, "Tukey's test")
+        table(result.tukey.drop("warning"), "Tukey's test")
     if result.mixed is not None:
         table(result.mixed.table(), f"Mixed model of single answers, {' and '.join(result.mixed.levels)} random")
         out.print_line(f"  {result.mixed.words}")

@@ -15,6 +15,7 @@ from populace.cli.output import as_json, bold, dim, facts, out, report_json, tab
 from populace.cli.progress import fetch_missing_models
 from populace.cli.running import resumable_run
 from populace.engine.replay import scenario_class
+from populace.engine.report_table import ReportTable
 from populace.engine.workspace import Workspace
 from populace.experiments.folder import experiment_names, find_experiment
 from populace.experiments.reports import report
@@ -24,6 +25,7 @@ from populace.experiments.structure import StructureStudy, structure_or_data
 from populace.experiments.structure_design import StructureSettings, design_structure
 from populace.experiments.wordings import STANDARD
 from populace.runs.reader import RunReader
+from populace.surveys import SurveyResults
 
 
 @command("report", workspace="existing", code="optional")
@@ -36,9 +38,10 @@ from populace.runs.reader import RunReader
     help="A CSV file of shares to compare the answers with: columns answer, share, optionally question.",
 )
 @click.option("--probe", is_flag=True, help="Measure position bias with a few further calls where runs do not show it.")
-def report_command(name: str, to: str | None, reference: str | None, probe: bool) -> None:
+@option("--by", multiple=True, metavar="COLUMN", help="For a survey: also every item by the groups of a column.")
+def report_command(name: str, to: str | None, reference: str | None, probe: bool, by: tuple[str, ...]) -> None:
     subject, home = _subject(name, current_workspace())
-    document = report(subject, reference=reference, probe=probe)
+    document = report(subject, reference=reference, probe=probe, findings=_crosstabs(subject, by))
     files = document.write(to or home)
     card = document.card
     data = {"name": document.name, "files": [str(file) for file in files], "verdict": card.verdict}
@@ -46,6 +49,16 @@ def report_command(name: str, to: str | None, reference: str | None, probe: bool
     print_validity(card)
     for file in files[:2]:
         out.print_line(str(file))
+
+
+def _crosstabs(subject: RunReader | Results, columns: tuple[str, ...]) -> list[ReportTable]:
+    """Every item of a survey by each of some columns; nothing without columns."""
+    if not columns:
+        return []
+    if isinstance(subject, Results):
+        raise UsageError("--by is about the run of a survey, and this is an experiment.")
+    results = SurveyResults(subject)
+    return [table for column in columns for table in results.crosstab_tables(column)]
 
 
 def _subject(name: str, place: Workspace) -> tuple[RunReader | Results, Path]:

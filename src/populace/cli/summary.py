@@ -44,8 +44,13 @@ def run_document(run: RunReader) -> dict[str, Any]:
     }
 
 
-def show_run(run: RunReader) -> None:
-    """Print a run: settings, answers, calls, caveats, metrics and the tables of its scenario."""
+def show_run(run: RunReader, most_rows: int = 40) -> None:
+    """Print a run: settings, answers, calls, caveats, metrics and the tables of its scenario.
+
+    Args:
+        run: The run.
+        most_rows: The middle of a longer table of the scenario is left out.
+    """
     summary = overview(run)
     out.print_line()
     reason = "its folder is not as its manifest says" if summary.damage else summary.reason
@@ -66,7 +71,7 @@ def show_run(run: RunReader) -> None:
                 out.print_line(f"  {name.replace('_', ' '):<24} {charts.sparkline(metrics[name])}")
     for report in report_tables(run):
         out.print_line()
-        table(report.table, report.title)
+        table(report.table, report.title, most_rows)
         if report.note:
             out.print_line(f"  {report.note}")
 

@@ -1,26 +1,36 @@
 """The command `survey`: a questionnaire, a table of respondents, marginals and crosstabs."""
 
+from pathlib import Path
 from typing import Any
 
 import click
-import polars as pl
 
-from populace.base.errors import UnknownNameError
+from populace.base.errors import RunNotFoundError, UnknownNameError, UsageError
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
 from populace.cli.summary import show_run
 from populace.cli.survey_run import run_survey
+from populace.engine.discovery import find_scenario, known_scenarios
+from populace.experiments.reports import report
 from populace.journal import RunSettings
+from populace.people import People
+from populace.runs.reader import RunReader
 from populace.surveys import Survey, SurveyResults, write_results
 from populace.surveys.files import check_results_file
+from populace.surveys.respondents import FILE_ENDINGS
 from populace.surveys.scenario import SurveyScenario
 from populace.surveys.variables import STATE
+from populace.tools.population import population
+
+_MOST_ROWS = 400
+"""A survey of usual length is shown whole."""
 
 
 @command("survey")
-@click.argument("people", metavar="PEOPLE", type=click.Path(dir_okay=False))
+@click.argument("people", metavar="PEOPLE")
 @click.argument("questionnaire", metavar="QUESTIONNAIRE", type=click.Path(dir_okay=False))
 @option("--by", multiple=True, metavar="COLUMN", help="Also show every item by the groups of a column.")
+@click.option("--report", "folder", metavar="FOLDER", help="Write all tables as one HTML page and as Markdown.")
 @option("--to", "targets", multiple=True, metavar="FILE", help="Write the answers: .csv, .parquet, .sav or .dta.")
 @option("--id", "id_column", metavar="COLUMN", default="id", help="The column that identifies a respondent.")
 @option("--weight", metavar="COLUMN", help="The column that holds weights.")
@@ -33,6 +43,7 @@ def survey_command(
     people: str,
     questionnaire: str,
     by: tuple[str, ...],
+    folder: str | None,
     targets: tuple[str, ...],
     id_column: str,
     weight: str | None,
@@ -44,8 +55,9 @@ def survey_command(
     workspace = current_workspace()
     survey = Survey.read(questionnaire)
     scenario = survey.scenario(
-        people,
+        _respondents(people, options["seed"]),
         id=id_column,
+        name=Path(people).name,
         weight=weight or "",
         margins=margins,
         about=about or None,
@@ -58,25 +70,45 @@ def survey_command(
     if run is None:
         return
     results = SurveyResults(run)
-    crosstabs = {column: [results.crosstab(item.id, column) for item in _closed(results)] for column in by}
+    items = [item.id for item in results.questionnaire.items]
+    crosstabs = {column: [results.crosstab(item, column) for item in items] for column in by}
     files = [write_results(results, target) for target in targets]
+    if folder is not None:
+        tables = [each for column in by for each in results.crosstab_tables(column)]
+        files += report(run, findings=tables).write(folder)
     report_json(
         {
             "run": run.name,
             "respondents": results.table.height,
             "marginals": results.marginals(),
             "crosstabs": {column: [each.to_dicts() for each in tables] for column, tables in crosstabs.items()},
+            "open_answers": {item: results.open_answers(item).to_dicts() for item in results.open_items},
             "statuses": results.statuses,
             "files": [str(file) for file in files],
         }
     )
-    show_run(run)
+    show_run(run, most_rows=_MOST_ROWS)
     for column in by:
-        for item in _closed(results):
+        for each in results.crosstab_tables(column):
             out.print_line()
-            table(results.crosstab_text(item.id, column), f"{item.id} by {column}")
+            table(each.table, each.title, _MOST_ROWS)
     for file in files:
         out.print_line(f"  wrote {file}")
+
+
+def _respondents(people: str, seed: int) -> str | People:
+    """The file of respondents, the people of a scenario, or those at the end of a run."""
+    if Path(people).suffix.lower() in FILE_ENDINGS or (Path(people).is_file() and not people.endswith(".py")):
+        return people
+    if people in known_scenarios() or ".py" in people or ":" in people:
+        return population(find_scenario(people)(), seed=seed)
+    try:
+        return RunReader(current_workspace().open(people)).people()
+    except RunNotFoundError as error:
+        raise UsageError(
+            f"{people} is no file of respondents, no scenario and no run of this workspace.",
+            f"Files end in {', '.join(FILE_ENDINGS)}; scenarios are {', '.join(known_scenarios())}.",
+        ) from error
 
 
 def _check_groups(scenario: SurveyScenario, columns: tuple[str, ...]) -> None:
@@ -85,9 +117,3 @@ def _check_groups(scenario: SurveyScenario, columns: tuple[str, ...]) -> None:
     for column in columns:
         if column not in known:
             raise UnknownNameError("column", column, known)
-
-
-def _closed(results: SurveyResults) -> list[Any]:
-    """The items whose answers can be counted."""
-    open_items = {v.item for v in results.variables if v.dtype == pl.String() and not v.categories}
-    return [item for item in results.questionnaire.items if item.id not in open_items]

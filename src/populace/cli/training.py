@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
 from populace.cli.options import command, option
@@ -40,14 +43,41 @@ def train_command(
     else:
         out.print_line(f"  training {read.name} on {place}; interrupt it at any time, and the same command goes on.")
         model = training.train(place, workers=workers, watch=watch)
-    figures = training.score(model, "zero_shot" if zero_shot else "figures") if score or only_score or zero_shot else {}
+    figures = {}
+    if score or only_score or zero_shot:
+        figures = training.score(model, "zero_shot" if zero_shot else "figures", trained=not zero_shot)
     if not zero_shot and read.settings.rank:
         path = training.write_adapter(training.looks(), figures)
-        facts([("adapter", str(path)), ("use it", f"populace run norms --model embedded+{path}")])
+        facts([("adapter", str(path)), ("use it", f"populace run norms --model {_model_string(read.base, path)}")])
     report_json({"folder": str(training.folder), "figures": figures})
-    if figures:
-        names = ("accuracy", "majority", "log_loss", "majority_log_loss", "mass")
-        rows = [
-            (part, f"{each['tasks']:.0f}", *(f"{each[name]:.3f}" for name in names)) for part, each in figures.items()
-        ]
+    _show_tasks({part: each for part, each in figures.items() if "tasks" in each})
+    _show_sessions({part: each for part, each in figures.items() if "predictors" in each})
+
+
+def _model_string(base: str, adapter: Path) -> str:
+    """The model string of an adapter on the base that it was trained for."""
+    if base == "embedded":
+        return f"embedded+{adapter}"
+    return f"{'transformers' if Path(base).is_dir() else 'embedded'}:{base}+{adapter}"
+
+
+def _show_tasks(figures: dict[str, Any]) -> None:
+    names = ("accuracy", "majority", "log_loss", "majority_log_loss", "mass")
+    rows = [(part, f"{each['tasks']:.0f}", *(f"{each[name]:.3f}" for name in names)) for part, each in figures.items()]
+    if rows:
         row_table(("part", "tasks", "accuracy", "majority", "log-loss", "of shares", "mass"), rows)
+
+
+def _show_sessions(figures: dict[str, Any]) -> None:
+    names = ("accuracy", "macro F1 of outcomes", "distance of actions")
+    rows = [
+        (part, str(each["cases"]), predictor, *(_number(scores.get(name)) for name in names))
+        for part, each in figures.items()
+        for predictor, scores in each["predictors"].items()
+    ]
+    if rows:
+        row_table(("part", "actions", "predictor", "accuracy", "F1 of outcomes", "distance"), rows)
+
+
+def _number(figure: dict[str, Any] | None) -> str:
+    return "" if figure is None or figure["value"] is None else f"{figure['value']:.3f}"

@@ -64,6 +64,8 @@ def analyse_ratings(ratings: pl.DataFrame) -> DiscriminationResult:
         notes.append("An analysis of variance between raters needs at least two raters in every arm.")
     else:
         anova, posthoc = one_way(groups), tukey(groups)
+        if anova.warning:
+            notes.append(f"The tests between raters may be worse than they say: {anova.warning}.")
         if by_rater.group_by("rater").len()["len"].max() != 1:
             notes.append("Some raters rated several arms; the analysis of variance assumes independent ones.")
     return DiscriminationResult(_rates(valid, by_rater), anova, posthoc, _mixed(valid, notes), tuple(notes))

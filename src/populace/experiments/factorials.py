@@ -22,13 +22,15 @@ def factorial_effects(
         level: The confidence level.
 
     Returns:
-        A row for each term: its degrees of freedom, `f`, `p`, `p_adjusted`, `n`, `warning`. A term of factors with two
+        A row for each term: its degrees of freedom, `f`, `p`, `p_adjusted`, `n`, `missing` (runs without a value;
+        with common random numbers, their whole replicates are left out), `warning`. A term of factors with two
         levels has an `effect` with its interval: the difference between the levels, or the difference of such
         differences; `contrast` says of which.
     """
     name = outcome or results.experiment.primary.name
-    return factorial_tests(
-        results.values(name),
+    runs = results.values(name)
+    table = factorial_tests(
+        runs,
         name,
         list(results.experiment.factors),
         replicate="replicate" if results.experiment.paired else None,
@@ -36,3 +38,4 @@ def factorial_effects(
         correction=correction,
         level=level,
     )
+    return table.with_columns(missing=pl.lit(runs[name].null_count(), pl.Int64))

@@ -237,7 +237,7 @@ class Results:
     def probabilities(
         self, outcome: str | None = None, *, above: float | None = None, below: float | None = None, level: float = 0.95
     ) -> pl.DataFrame:
-        """The probability of each value over seeds in every arm, with Wilson's interval.
+        """The probability of each value over seeds in every arm, with an exact interval (mid-P).
 
         Args:
             above: Count runs above this value, rather than each value.

@@ -9,6 +9,7 @@ import polars as pl
 from populace.base.errors import UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.experiments.results import Results
+from populace.experiments.tables import BOUNDS, MissingValues
 from populace.statistics import difference, p_text
 
 
@@ -20,7 +21,8 @@ class SpecificationCurve:
     replicate the two levels are exchanged in all specifications at once, so that it counts what these share.
 
     Attributes:
-        table: A row for each specification, by the size of its effect: levels, effect, interval, p, n.
+        table: A row for each specification, by the size of its effect: levels, effect, interval, p, n, missing
+            values and what they could do to the effect.
         median: The median effect.
         p: Probability of a median as far from 0 if the factor had no effect under any specification.
         outcome: The outcome.
@@ -79,6 +81,7 @@ def specification_curve(
     for each in (first, last):
         if each not in levels:
             raise UnknownNameError(f"level of {factor}", each, levels)
+    lost = MissingValues(runs, name, results.is_share(name))
     rows: list[dict[str, Any]] = []
     gaps: list[pl.DataFrame] = []
     for key, part in runs.partition_by(others, as_dict=True, maintain_order=True).items():
@@ -88,11 +91,14 @@ def specification_curve(
         effect = difference(wide[last], wide[first], paired=results.experiment.paired, level=level)
         estimate = effect.estimate
         row = dict(zip(others, key, strict=True)) | {"effect": estimate.value, "low": estimate.low}
-        rows.append(row | {"high": estimate.high, "p": effect.p, "n": effect.n, "warning": estimate.warning})
+        row |= {"high": estimate.high, "p": effect.p, "n": effect.n, **lost.effect_columns(wide[last], wide[first])}
+        rows.append(row | {"warning": estimate.warning})
         gaps.append(wide.select("replicate", (pl.col(last) - pl.col(first)).alias(str(len(gaps)))))
     if len(rows) < 2:
         raise UsageError(f"{len(rows)} specification has runs of {first} and of {last}.", "Use a full design.")
-    table = pl.DataFrame(rows).with_columns(pl.col("low", "high").fill_nan(None)).sort("effect")
+    table = (
+        pl.DataFrame(rows, schema_overrides=BOUNDS).with_columns(pl.col("low", "high").fill_nan(None)).sort("effect")
+    )
     pairs = gaps[0]
     for gap in gaps[1:]:
         pairs = pairs.join(gap, on="replicate", how="inner")

@@ -128,10 +128,17 @@ def probabilities_table(
             limits = [f"{side} {bound:g}" for side, bound in bounds.items() if bound is not None]
             ends = {" and ".join(limits): inside}
         for end, reached in ends.items():
-            share = proportion(int(reached.sum()), values.len(), level)
-            row = {"arm": arm, outcome: end, "probability": share.value, "low": share.low, "high": share.high}
-            rows.append(row | {"n": share.n, "missing": mine.height - values.len()} | sample_description(mine))
-    return pl.DataFrame(rows)
+            count, missing = int(reached.sum()), mine.height - values.len()
+            row: dict[str, Any] = {"arm": arm, outcome: end, "probability": None, "low": None, "high": None}
+            if values.len():
+                share = proportion(count, values.len(), level)
+                row |= {"probability": share.value, "low": share.low, "high": share.high}
+            row |= {"n": values.len(), "missing": missing}
+            if mine.height:
+                row |= {"bound_low": count / mine.height, "bound_high": (count + missing) / mine.height}
+            rows.append(row | sample_description(mine))
+    schema: Any = dict.fromkeys(("probability", "low", "high"), pl.Float64) | BOUNDS
+    return pl.DataFrame(rows, schema_overrides=schema)
 
 
 def precision_table(

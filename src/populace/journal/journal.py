@@ -204,14 +204,15 @@ class Journal(Record):
         self, step: int, tables: Mapping[str, Table], facts: Mapping[str, Any], usage: Mapping[str, Any]
     ) -> None:
         """Write a step and make it part of the run."""
-        self._commits[step] = write_segment(self.folder / "steps", step, tables, self.digest_before(step), facts)
-        path = self.folder / "usage.jsonl"
+        self._commits[step] = write_segment(f"{self.folder}/steps", step, tables, self.digest_before(step), facts)
+        # Texts in place of paths here, which take longer to make than a small step to write.
+        path = f"{self.folder}/usage.jsonl"
         with writing(path):
             if self._usage_hash is None:
-                append_line(path, "")
-                self._usage_hash = hashlib.blake2b(path.read_bytes(), digest_size=16)
+                append_line(Path(path), "")
+                self._usage_hash = hashlib.blake2b(Path(path).read_bytes(), digest_size=16)
             line = f"{json.dumps({'step': step, **usage})}\n".encode()
-            size = write_file(str(path), line, append=True)
+            size = write_file(path, line, append=True)
             self._usage_hash.update(line)
             self._bind(self._commits[step].digest, size)
 
@@ -246,7 +247,7 @@ class Journal(Record):
             # Another version of Populace may have written the manifest with fewer or with more fields.
             self._settings = settings_digest(json.loads(self.manifest.model_dump_json()))
             super().set_status(end=end.model_copy(update={"settings": self._settings}))
-        with writing(self.folder / "manifest.json"):
+        with writing(f"{self.folder}/manifest.json"):
             self.manifest.write(self.folder)
 
     def lock(self) -> None:
@@ -320,7 +321,7 @@ class Journal(Record):
         """Whether the run should wait; if its own writer asks, the file records that it does."""
         try:
             # Without O_CREAT: whoever lets the run go on in this moment is not overruled.
-            file = os.open(self.folder / PAUSE, os.O_RDWR)
+            file = os.open(f"{self.folder}/{PAUSE}", os.O_RDWR)
         except FileNotFoundError:
             return False
         with os.fdopen(file, "r+", encoding="utf-8") as open_file:

@@ -60,7 +60,7 @@ class Commit:
 
 
 def write_segment(
-    steps: Path, step: int, tables: Mapping[str, Table], previous: str, facts: Mapping[str, Any]
+    steps: Path | str, step: int, tables: Mapping[str, Table], previous: str, facts: Mapping[str, Any]
 ) -> Commit:
     """Write the tables of a step and commit them in one move.
 
@@ -72,7 +72,7 @@ def write_segment(
         facts: What a reader should know without opening a table.
     """
     beside = f"{steps}/.{step:05d}-{os.getpid()}"
-    with writing(Path(beside)):
+    with writing(beside):
         _make_folder(beside)
         if any("/" in name for name in tables):
             os.mkdir(f"{beside}/tables")
@@ -253,20 +253,21 @@ def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path | str) -> Iterator[None]:
     """Raise errors of the disk as StorageError."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
+        folder = Path(path).parent
         codes = (errno.ENOSPC, errno.EDQUOT)
         if error.errno in codes if isinstance(error, OSError) else "No space left" in str(error):
             raise StorageError(
-                f"the disk is full: {path.parent} cannot be written.",
+                f"the disk is full: {folder} cannot be written.",
                 "Free some space and resume; nothing committed is lost.",
             ) from error
         if not isinstance(error, OSError):
             raise
-        raise StorageError.not_writable(path.parent, error) from error
+        raise StorageError.not_writable(folder, error) from error
 
 
 _MEND = "Restore it from a copy, or fork the run before this step."

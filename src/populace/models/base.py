@@ -37,7 +37,8 @@ class Request(NamedTuple):
         temperature: The temperature of the model's own sampling; 1 leaves its probabilities as they are.
         seed: The seed of the model's own sampling; None where nothing is sampled.
         schema: A JSON schema that the reply must satisfy, as text in a fixed order of keys.
-        options: The words or labels that are looked for in the reply. A hint for scripts, not part of the key.
+        options: The words or labels that are looked for in the reply. A part of the key only for models whose replies
+            depend on them (`Capabilities.options`).
 
     Example:
         >>> request = Request((("user", "Tea or coffee?"),), options=("tea", "coffee"))
@@ -54,9 +55,9 @@ class Request(NamedTuple):
     schema: str | None = None
     options: tuple[str, ...] = ()
 
-    def key(self, fingerprint: str) -> str:
+    def key(self, fingerprint: str, *, with_options: bool = False) -> str:
         """The address of the reply: a hash of the model's fingerprint and of everything that can change the reply."""
-        content = pydantic_core.to_json((fingerprint, *self[:-1]))
+        content = pydantic_core.to_json((fingerprint, *(self if with_options else self[:-1])))
         return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
@@ -129,6 +130,7 @@ class Capabilities:
         schema: Whether replies can be constrained to a JSON schema.
         seed: Whether its sampling can be seeded.
         context: How many tokens a prompt and its reply may have together; None if unknown.
+        options: Whether the tokens that it reports depend on the options of a request.
 
     Example:
         >>> Capabilities(top_tokens=20).lead
@@ -140,6 +142,7 @@ class Capabilities:
     schema: bool = False
     seed: bool = False
     context: int | None = None
+    options: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from populace.models.dequantisation import dequantise
 from populace.models.embedded_engine import SAMPLING, EmbeddedEngine
 from populace.models.embedded_shares import Shares
 from populace.models.hub_file import HubFile
+from populace.models.vocabulary import SpecialTokens
 
 _TOP_TOKENS = 200
 _LEAST_CACHE_MIB, _MOST_CACHE_MIB = 2048, 8192
@@ -113,14 +114,14 @@ class EmbeddedModel(Model):
         if self.adapter is not None:
             path = merge_adapter(path, base, adapter)
         count = min(self.threads, _MOST_ENGINES) if uses_cache else 1
-        engine_count = count + (count > 1)
-        cache_mib = _cache_mib() // engine_count if uses_cache else 0
-        context = self._context
-        sizes = [self.threads // count] * count
-        engines = [EmbeddedEngine(path, threads=size, context=context, cache_mib=cache_mib) for size in sizes]
+        sizes = [self.threads // count] * count + [self.threads] * (count > 1)
+        cache_mib = _cache_mib() // len(sizes) if uses_cache else 0
+        context, special = self._context, SpecialTokens(path)
+        engines = [
+            EmbeddedEngine(path, threads=size, context=context, cache_mib=cache_mib, special=special) for size in sizes
+        ]
         engines[0].load()
-        undivided = EmbeddedEngine(path, threads=self.threads, context=context, cache_mib=cache_mib)
-        self._engines, self._undivided = engines, [undivided] if count > 1 else []
+        self._engines, self._undivided = engines[:count], engines[count:]
 
     def _find_file(self) -> tuple[Path, str]:
         """The file, fetched where needed, and its SHA-256."""

@@ -15,16 +15,17 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from populace.base.control_tokens import neutralise_tokens, token_pattern
+from populace.base.control_tokens import neutralise_tokens
 from populace.base.errors import ModelFileError
 from populace.models.base import Failure, ReplyOrFailure, Request
 from populace.models.reply_checks import read_completion
-from populace.models.vocabulary import special_tokens
+from populace.models.vocabulary import SpecialTokens
 
 SAMPLING = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
 """How words are drawn from the model's distribution when it writes a text."""
 
-_FIRST_REQUEST = Request((("user", "Hello"),), max_tokens=1)
+_FIRST_REQUEST = {"prompt": "Hello", "max_tokens": 1}
+"""What an engine is asked if it is to end and was asked nothing."""
 
 
 class EmbeddedEngine:
@@ -35,9 +36,12 @@ class EmbeddedEngine:
         threads: How many threads to compute with. A reply does not depend on them.
         context: How many tokens a prompt and its reply may have together.
         cache_mib: How much memory the prompt cache may take; 0: every prompt is computed whole.
+        special: The special tokens of the file; given where several engines load the same file.
     """
 
-    def __init__(self, path: Path, *, threads: int, context: int, cache_mib: int) -> None:
+    def __init__(
+        self, path: Path, *, threads: int, context: int, cache_mib: int, special: SpecialTokens | None = None
+    ) -> None:
         self.path, self.threads, self.context, self.cache_mib = path, threads, context, cache_mib
         self.under_way: set[asyncio.Future[ReplyOrFailure]] = set()
         self._server: Any = None
@@ -46,6 +50,7 @@ class EmbeddedEngine:
         self._prefixes: set[int] = set()
         self._conversations: set[int] = set()
         self._has_answered = False
+        self._special = special or SpecialTokens(path)
         self._tokens: re.Pattern[str] | None = None
 
     def load(self) -> None:
@@ -53,13 +58,13 @@ class EmbeddedEngine:
         with self._loading:
             if self._server is None:
                 self._server = self._new_server()
-                self._tokens = token_pattern(special_tokens(self.path))
+                self._tokens = self._special.pattern
 
     def unload(self) -> None:
         """Unload the file; nothing may be under way."""
         if self._server is not None and not self._has_answered:
             # The engine never ends if it is told to before its loop runs, which it does once it has answered something.
-            self.reply(_FIRST_REQUEST, cached=False)
+            self._server.handle_completions(_FIRST_REQUEST)
         self._server = None
 
     def known_messages(self, request: Request) -> int:
@@ -159,6 +164,8 @@ class EmbeddedEngine:
         params.cpuparams_batch.n_threads = self.threads
         # All sizes are set here: nothing has to be fitted to the memory of a device, which would read the file twice.
         params.fit_params = False
+        # The first prompt brings the weights into memory as well as a trial run of the engine would.
+        params.warmup = False
         attention = xllamacpp.llama_flash_attn_type
         fused, plain = attention.LLAMA_FLASH_ATTN_TYPE_ENABLED, attention.LLAMA_FLASH_ATTN_TYPE_DISABLED
         params.flash_attn_type = plain if self.cache_mib else fused

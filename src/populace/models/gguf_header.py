@@ -129,21 +129,39 @@ def _value(file: BinaryIO, kind: int) -> object:
     if kind != _ARRAY:
         return _number(file, _FORMATS[kind])
     inner, length = _number(file, "I"), _length(file)
-    if inner in (_STRING, _ARRAY):
-        return [_value(file, int(inner)) for _ in range(length)]
+    if inner == _STRING:
+        return _texts(file, length)
+    if inner == _ARRAY:
+        return [_value(file, _ARRAY) for _ in range(length)]
     form = f"<{length}{_FORMATS[int(inner)]}"
     return list(struct.unpack(form, file.read(struct.calcsize(form))))
 
 
 def _text(file: BinaryIO) -> str:
-    return file.read(_length(file)).decode(errors="replace")
+    return _texts(file, 1)[0]
+
+
+def _texts(file: BinaryIO, count: int) -> list[str]:
+    """So many texts, each after its length. A vocabulary has tens of thousands, so no function is called for each."""
+    read, unpack, longest = file.read, struct.Struct("<Q").unpack, _LONGEST
+    texts = []
+    for _ in range(count):
+        (length,) = unpack(read(8))
+        if length > longest:
+            raise _too_long(length)
+        texts.append(read(length).decode(errors="replace"))
+    return texts
 
 
 def _length(file: BinaryIO) -> int:
     length = _number(file, "Q")
     if length > _LONGEST:
-        raise ValueError(f"it says that something in it is {length} long")
+        raise _too_long(length)
     return length
+
+
+def _too_long(length: int) -> ValueError:
+    return ValueError(f"it says that something in it is {length} long")
 
 
 def _number(file: BinaryIO, form: str) -> int:

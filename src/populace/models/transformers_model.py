@@ -8,12 +8,13 @@ threads would hand the interpreter to each other at every one of the thousand op
 """
 
 import asyncio
+import collections
 import importlib
 import json
 import operator
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,8 +26,8 @@ from populace.models.adapter_names import adapter_hub_file, open_adapter
 from populace.models.artifacts import Progress
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.pytorch.batches import Batch, scored_batches
-from populace.models.pytorch.first_words import FirstWords
 from populace.models.pytorch.network import Network, load_network
+from populace.models.pytorch.option_tokens import OptionTokens
 from populace.models.pytorch.scoring import Distributions, Scorer
 from populace.models.pytorch.token_rows import Indices, TokenRows
 from populace.models.pytorch.tokens import ChatTokenizer
@@ -40,15 +41,17 @@ _NUMBERS_AT_ONCE = 600_000_000
 _ROWS_AT_ONCE = {"cuda": (32, 256), "cpu": (16, 16)}
 """How many replies are written in one batch, where few and where many are wanted."""
 _MANY = 96
+_BATCHES_AHEAD = {"cuda": 3, "cpu": 1}
+"""How many batches are begun before the results of one are collected."""
 _PROMPTS_READ_AT_ONCE = 4096
 """How many prompts are turned into tokens at once, while those before them are computed."""
-_VERSION = 2
+_VERSION = 3
 """The version of the computation; it changes whenever replies could."""
 _TRIAL = Request((("user", "You are 30 years old. How are you today?\n1. Well\n2. Not well"),), "Answer:")
 _NO_MEMORY = "the memory of the GPU does not suffice for this prompt"
 _NO_NUMBERS = "the device returned something that is no number for this prompt, twice"
 _COMPUTED_AGAIN = "The device returned something that is no number for some prompts; these were computed again."
-_MAX_TOKENS, _TOP = operator.itemgetter(2), operator.itemgetter(3)
+_MAX_TOKENS, _TOP, _OPTIONS = map(operator.itemgetter, (2, 3, 7))
 _T = TypeVar("_T")
 
 
@@ -60,7 +63,7 @@ class _Parts:
     tokenizer: ChatTokenizer
     scorer: Scorer
     writer: Writer
-    first_words: FirstWords
+    option_tokens: OptionTokens
 
 
 _Begun = list[tuple[Batch, Distributions | None]]
@@ -91,8 +94,6 @@ class TransformersModel(Model):
     """
 
     traits = ModelTraits(local=True)
-    fuse_from: int | None = None
-    """From how many prompts at once the steps between products of matrices are compiled on a GPU; None for never."""
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class TransformersModel(Model):
         plus = f"+{adapter}" if adapter else ""
         self.spec = spec or f"transformers:{path}{plus}" + (f"?device={device}" if device else "")
         self.traits = ModelTraits(local=True, adapter=self.adapter or "", adapter_file=adapter_hub_file(self.adapter))
-        self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, seed=True)
+        self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, seed=True, options=True)
         self._progress = progress
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="transformers-model")
         self._wanted_device = device
@@ -155,8 +156,8 @@ class TransformersModel(Model):
         with torch.inference_mode():
             network = load_network(self.path, self._device, number_types, adapter, tokenizer.prompts([_TRIAL])[0])
             writer = Writer(network, tokenizer.ends)
-        scorer, first_words = Scorer(network, len(tokenizer.texts)), FirstWords(tokenizer.texts)
-        self._parts = _Parts(network, tokenizer, scorer, writer, first_words)
+        scorer = Scorer(network, len(tokenizer.texts))
+        self._parts = _Parts(network, tokenizer, scorer, writer, OptionTokens(tokenizer.texts))
         device = torch.cuda.get_device_name() if self._device == "cuda" else "cpu"
         sampling = json.dumps({"min_p": MIN_P, "top_k": TOP_K, "top_p": TOP_P})
         parts = (
@@ -166,14 +167,12 @@ class TransformersModel(Model):
             sampling,
         )
         self.fingerprint = "/".join(parts)
-        self.capabilities = Capabilities(top_tokens=_TOP_TOKENS, lead=True, seed=True, context=network.shape.context)
+        self.capabilities = replace(self.capabilities, context=network.shape.context)
 
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer in batches of prompts of about the same length: distributions first, then written replies."""
         written: list[_Prompt] = []
-        if self._device == "cuda" and self.fuse_from is not None and len(requests) >= self.fuse_from:
-            self._loaded().network.fuse()
-        under_way = None
+        under_way: collections.deque[asyncio.Future[_Begun]] = collections.deque()
         for first in range(0, len(requests), _PROMPTS_READ_AT_ONCE):
             if self.halted:
                 break
@@ -184,16 +183,16 @@ class TransformersModel(Model):
             if rejected:
                 yield rejected
             written += [_Prompt(first + row, rows.row(row)) for row in fits[tops[fits] == 0].tolist()]
-            for batch in scored_batches(rows, fits[tops[fits] > 0], tops, first, self._tokens_at_once()):
+            options = list(map(_OPTIONS, part))
+            for batch in scored_batches(rows, fits[tops[fits] > 0], tops, options, first, self._tokens_at_once()):
                 if self.halted:
                     break
-                # The next batch is computed while the caller works with the results of this one.
-                following = self._started(self._begin, batch)
-                if under_way is not None:
-                    yield await self._collected(await under_way)
-                under_way = following
-        if under_way is not None:
-            yield await self._collected(await under_way)
+                # The next batches are computed while the caller works with the results of this one.
+                under_way.append(self._started(self._begin, batch))
+                if len(under_way) > _BATCHES_AHEAD[self._device]:
+                    yield await self._collected(await under_way.popleft())
+        while under_way:
+            yield await self._collected(await under_way.popleft())
         async for results in self._written(written, requests):
             yield results
 
@@ -266,10 +265,11 @@ class TransformersModel(Model):
         """Begin to compute a batch; where the memory of the GPU does not suffice, in halves, and those after it too."""
         import torch
 
-        scorer, most = self._loaded().scorer, int(batch.tops[batch.which].max())
+        parts, most = self._loaded(), int(batch.tops[batch.which].max())
+        options = parts.option_tokens.table([batch.options[row] for row in batch.which.tolist()])
         try:
             with torch.inference_mode():
-                return [(batch, scorer.begin(batch.rows, batch.which, batch.shared, most))]
+                return [(batch, parts.scorer.begin(batch.rows, batch.which, batch.shared, most, options))]
         except torch.OutOfMemoryError:
             pass  # Handled below, where the traceback no longer holds the tensors of the batch.
         self._free_memory()
@@ -313,11 +313,7 @@ class TransformersModel(Model):
         parts = self._loaded()
         rows, which = batch.rows, batch.which
         indices = batch.numbers
-        pairs, ends = distributions.pairs(
-            parts.tokenizer.texts,
-            batch.tops[which],
-            lambda tokens: parts.first_words.can_begin(rows, which, tokens),
-        )
+        pairs, ends = distributions.pairs(parts.tokenizer.texts, batch.tops[which])
         results: list[tuple[int, ReplyOrFailure]] = []
         begin = 0
         for index, end, length in zip(indices, ends, rows.lengths[which].tolist(), strict=True):

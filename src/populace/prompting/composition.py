@@ -6,6 +6,7 @@ character of it is the same. Two combinations that happen to read the same are a
 because the broker asks equal requests once.
 """
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,8 +109,13 @@ def _column(name: str, people: People, situation: Situation) -> pl.Series:
             f"{{{name}}} is empty for person {who!r}, and a prompt needs it.",
             "Fill the column, or ask only those who have a value.",
         )
-    if column.dtype.is_float() and (missing := column.is_nan()).any():
-        who = people.ids[int(missing.arg_max() or 0)]
+    if column.len() <= FEW:
+        values = column.to_list()
+        has_nan = any(map(operator.ne, values, values))
+    else:
+        has_nan = column.dtype.is_float() and bool(column.is_nan().any())
+    if has_nan:
+        who = people.ids[int(column.is_nan().arg_max() or 0)]
         raise TemplateError(
             f"{{{name}}} is nan for person {who!r}, which marks a missing value, and a prompt needs one.",
             "Fill the column with .fill_nan(…), or ask only those who have a value.",

@@ -1,7 +1,7 @@
 """How far raters agree."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
+from populace.statistics import cautions
 from populace.statistics.intervals import Estimate, estimates_table
 from populace.statistics.resampling import percentile
 from populace.statistics.values import Numbers, check_choice, check_count, check_level, complete_rows, numeric
@@ -104,10 +105,15 @@ def agreement(
     draws = _draws(len(counts), resamples, seed)
     basis = (len(counts), confidence, "bootstrap of items (percentile)", dropped)
     code_pair = shared.sort("item", "rater")["code"].to_numpy().reshape(-1, 2).T if raters == 2 else None
+    warning = cautions.few_drawn(len(counts), "items")
+
+    def interval(statistics: Numbers) -> Estimate:
+        return replace(percentile(statistics, *basis), warning=warning)
+
     return Agreement(
-        alpha=percentile(_alpha(draws, counts, distance), *basis),
-        share=percentile(_share(draws, counts), *basis),
-        kappa=None if code_pair is None else percentile(_kappa(draws, code_pair, len(scores)), *basis),
+        alpha=interval(_alpha(draws, counts, distance)),
+        share=interval(_share(draws, counts)),
+        kappa=None if code_pair is None else interval(_kappa(draws, code_pair, len(scores))),
         items=len(counts),
         single=single,
         raters=raters,

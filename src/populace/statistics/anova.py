@@ -1,5 +1,6 @@
 """Several groups at once: whether their means differ, and which do."""
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from populace.statistics import cautions
 from populace.statistics.intervals import mean
 from populace.statistics.values import ROUNDING, Numbers, Values, check_level, constant, library, named_groups
 
@@ -44,9 +46,14 @@ class Anova:
     dropped: int
     groups: pl.DataFrame
 
+    @property
+    def warning(self) -> str:
+        """Where p may be worse than it says: groups that vary by different amounts, or too few values to see it."""
+        return cautions.unequal_spread(self.levene, int(self.groups["n"].min()))  # type: ignore[arg-type]
+
     def table(self) -> pl.DataFrame:
         """The test as a table of one row."""
-        names = ("f", "p", "between", "within", "eta", "omega", "levene", "n", "dropped")
+        names = ("f", "p", "between", "within", "eta", "omega", "levene", "n", "dropped", "warning")
         return pl.DataFrame({name: [getattr(self, name)] for name in names})
 
     def __str__(self) -> str:
@@ -88,14 +95,15 @@ def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
     """Every pair of groups with Tukey's test (Kramer's form for unequal n).
 
     Assumes what `one_way` assumes. Intervals and p-values hold for all pairs together, so they need no further
-    correction. Where nothing varies within the groups, intervals have no width, and p is 1 or NaN.
+    correction. Where nothing varies within the groups there are no intervals, and p is 1 or NaN.
 
     Args:
         groups: Two or more values for each named group; missing ones are dropped and counted.
         level: Confidence level for all pairs together.
 
     Returns:
-        One row for each pair: `a`, `b`, `difference` (a minus b), `low`, `high`, `p`, `n_a`, `n_b`, `dropped`.
+        One row for each pair: `a`, `b`, `difference` (a minus b), `low`, `high`, `p`, `n_a`, `n_b`, `dropped`,
+        `warning`.
 
     Example:
         >>> tukey({"a": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0], "c": [6.0, 7.0, 8.0]})["difference"].to_list()
@@ -103,21 +111,34 @@ def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
     """
     values_by_group, dropped = named_groups(groups, 2, "Tukey's test")
     names, values = list(values_by_group), list(values_by_group.values())
+    check_level(level)
     scale = float(np.abs(np.concatenate(values)).max())
     without_variance = all(constant(v, scale) for v in values)
-    test = None if without_variance else library("scipy.stats").tukey_hsd(*values)
-    interval = None if test is None else test.confidence_interval(check_level(level))
+    within = sum(map(len, values)) - len(values)
+    error = sum(float(((v - v.mean()) ** 2).sum()) for v in values) / within
+    stats = library("scipy.stats")
+    levene = math.nan if without_variance else _levene(stats, values)
+    warning = cautions.unequal_spread(levene, min(map(len, values)))
     rows = []
     for i, j in itertools.combinations(range(len(names)), 2):
         gap = float(values[i].mean() - values[j].mean())
-        if test is None or interval is None:
-            low, high, p = gap, gap, 1.0 if abs(gap) <= ROUNDING * scale else math.nan
+        if without_variance:
+            low, high, p = math.nan, math.nan, 1.0 if abs(gap) <= ROUNDING * scale else math.nan
         else:
-            low, high, p = interval.low[i, j], interval.high[i, j], test.pvalue[i, j]
+            unit = math.sqrt(error / 2 * (1 / len(values[i]) + 1 / len(values[j])))
+            half = _studentized_quantile(level, len(values), within) * unit
+            low, high = gap - half, gap + half
+            p = float(stats.studentized_range.sf(abs(gap) / unit, len(values), within))
         sizes = len(values[i]), len(values[j])
-        rows.append((names[i], names[j], gap, float(low), float(high), float(p), *sizes, dropped))
-    columns = ("a", "b", "difference", "low", "high", "p", "n_a", "n_b", "dropped")
+        rows.append((names[i], names[j], gap, low, high, p, *sizes, dropped, warning))
+    columns = ("a", "b", "difference", "low", "high", "p", "n_a", "n_b", "dropped", "warning")
     return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+@functools.cache
+def _studentized_quantile(level: float, groups: int, within: int) -> float:
+    """The quantile of the studentized range, which takes a tenth of a second to find."""
+    return float(library("scipy.stats").studentized_range.ppf(level, groups, within))
 
 
 def _levene(stats: object, values: list[Numbers]) -> float:

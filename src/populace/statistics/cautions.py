@@ -1,7 +1,7 @@
 """Sentences that warn where an interval or a p value may be worse than it says.
 
-Coverage was measured with known truths (`make audit`, docs/concepts/statistics.md). Where a nominal 95 % interval
-covered less than 93 %, one of these conditions holds and its sentence stands beside the interval.
+Coverage was measured with known truths (benchmarks/coverage.py, docs/concepts/statistics.md). Where a nominal 95 %
+interval covered less than 93 %, one of these conditions holds and its sentence stands beside the interval.
 """
 
 import math
@@ -27,6 +27,7 @@ NEAR_BOUND = 0.1
 _ENOUGH_FOR_SHAPE = 30
 _SMALL_SIDE = 0.1
 """Units that have no more than this share of all weights are no side of a comparison."""
+_UNEQUAL = 0.05
 UNSEEN = "may not have been seen"
 """Words of the caution that an end may be missing."""
 
@@ -38,6 +39,20 @@ def few(n: int, method: str = "t") -> str:
     if n >= ENOUGH:
         return ""
     return f"{n} values are too few to tell whether the outcome is skewed, and the interval assumes that it is not"
+
+
+def few_drawn(n: int, what: str) -> str:
+    """A caution for the percentiles of a bootstrap that draws few of something; empty where there are enough."""
+    return f"from {n} {what} a bootstrap interval is a little too short" if n < ENOUGH_FOR_BOOTSTRAP else ""
+
+
+def unequal_spread(levene: float, n: int) -> str:
+    """A caution where groups vary by different amounts, by the p of Levene's test, or are too small to show it."""
+    if levene < _UNEQUAL:
+        return "the groups vary by different amounts, and the test assumes that they do not"
+    if n >= ENOUGH:
+        return ""
+    return f"{n} values of a group are too few to tell whether the groups vary by the same amount, as is assumed"
 
 
 def skewed(*samples: Numbers, paired: bool = False) -> str:

@@ -222,6 +222,7 @@ def path_dependence(
     )
     draws = np.array([observed, *(measure(codes, values[pick]) for pick in picks)]).clip(0)
     strength = percentile(draws, runs.height, level, "bootstrap of runs (percentile)", dropped)
+    strength = replace(strength, warning=cautions.few_drawn(int(np.bincount(codes).min()), "runs of a start"))
     return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", runs.height, dropped)
 
 

@@ -82,7 +82,9 @@ def true_skill(
 
     The columns `mean` and `sd` are those of TrueSkill, and `low` to `high` is the interval of its own normal
     distribution, which assumes that rankings are independent. With `cluster`, `low_by_cluster` to `high_by_cluster`
-    comes from drawing whole clusters anew. The order of rankings matters a little; it is drawn from the seed.
+    comes from drawing whole clusters anew. Rankings show how far competitors are apart and not how high all of them
+    are: the intervals hold for a skill beside the mean of all. The order of rankings matters a little; it is drawn
+    from the seed.
 
     Args:
         frame: The rankings.
@@ -108,9 +110,8 @@ def true_skill(
     if len(names) < 2:
         raise UsageError(f"a skill needs two competitors or more, and {competitor!r} has {len(names)}.")
     keys = [*ranking, *([cluster] if cluster and cluster not in ranking else [])]
-    wide = rows.pivot(on=competitor, index=keys, values=rank, aggregate_function="first").select(*keys, *names)
-    wide = wide.sort(keys)
-    ranks = wide.select(names).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    wide = rows.pivot(on=competitor, index=keys, values=rank, aggregate_function="first").sort(keys)
+    ranks = wide.select(pl.col([str(name) for name in names])).cast(pl.Float64).fill_null(float("nan")).to_numpy()
     rng, scale = stream(seed, "statistics/true_skill"), scale or SkillScale()
     order = rng.permutation(len(ranks))
     skills = _all_rankings(ranks[order][None], scale)[:, 0]

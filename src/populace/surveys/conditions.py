@@ -3,7 +3,7 @@
 `{drinks: yes, age: {ge: 18}}` asks for both. `any`, `all` and `not` combine conditions. Nothing is evaluated as code.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -15,6 +15,7 @@ Condition = Mapping[str, Any]
 """Conditions by column, or `any`, `all` and `not` with conditions inside."""
 
 _DEEPEST = 16
+_FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def condition_columns(condition: Condition, depth: int = 0) -> list[str]:
@@ -31,33 +32,73 @@ def condition_columns(condition: Condition, depth: int = 0) -> list[str]:
     return list(names)
 
 
-def condition_expression(condition: Condition, columns: list[str]) -> pl.Expr:
+def comparisons(condition: Condition) -> Iterator[tuple[str, str, Any]]:
+    """Every single comparison in a condition: the column, `eq`, `ne`, `lt`, `le`, `gt` or `ge`, and the value.
+
+    Example:
+        >>> list(comparisons({"age": {"ge": 18}, "not": {"drinks": ["tea", "milk"]}}))
+        [('age', 'ge', 18), ('drinks', 'eq', 'tea'), ('drinks', 'eq', 'milk')]
+    """
+    for key, value in condition.items():
+        if key in ("any", "all", "not"):
+            for part in _parts(key, value):
+                yield from comparisons(part)
+        elif isinstance(value, Mapping):
+            yield from ((key, str(name), each) for name, each in value.items())
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            yield from ((key, "eq", each) for each in value)
+        else:
+            yield key, "eq", value
+
+
+def answer_flag(value: Any) -> bool | None:
+    """Yes or no, also as words; None for anything else."""
+    return value if isinstance(value, bool) else _FLAGS.get(value) if isinstance(value, str) else None
+
+
+def check_form(condition: Condition) -> None:
+    """Raise UsageError unless a condition is well formed, whatever columns there are."""
+    condition_expression(condition, dict.fromkeys(condition_columns(condition), pl.String()))
+
+
+def condition_expression(condition: Condition, schema: Mapping[str, pl.DataType]) -> pl.Expr:
     """A polars expression that is true for the people who meet a condition, and never null.
 
     A comparison with an item that a person did not answer is false.
 
     Args:
         condition: The condition; an empty one is met by everybody.
-        columns: The columns that exist; another one raises UnknownNameError.
+        schema: The columns that exist, with their types; another one raises UnknownNameError.
 
     Example:
         >>> people = pl.DataFrame({"drinks": ["yes", "no", None], "age": [17, 30, 40]})
         >>> condition = {"any": [{"drinks": "yes"}, {"age": {"ge": 40}}]}
-        >>> people.filter(condition_expression(condition, people.columns)).height
+        >>> people.filter(condition_expression(condition, people.schema)).height
         2
     """
     expression = pl.lit(True)
     for key, value in condition.items():
         if key in ("any", "all", "not"):
-            parts = [condition_expression(part, columns) for part in _parts(key, value)]
+            parts = [condition_expression(part, schema) for part in _parts(key, value)]
             if key == "not":
                 combined = ~pl.all_horizontal(parts)
             else:
                 combined = pl.any_horizontal(parts) if key == "any" else pl.all_horizontal(parts)
         else:
-            combined = filter_expression({key: value}, columns).fill_null(False)
+            value = _with_flags(value) if schema.get(key) == pl.Boolean else value
+            combined = filter_expression({key: value}, list(schema)).fill_null(False)
         expression = expression & combined
     return expression
+
+
+def _with_flags(value: Any) -> Any:
+    """A comparison with a column of yes and no: the words as what the column holds."""
+    if isinstance(value, Mapping):
+        return {name: _with_flags(each) for name, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_with_flags(each) for each in value]
+    flag = answer_flag(value)
+    return value if flag is None else flag
 
 
 def _parts(key: str, value: Any) -> list[Condition]:

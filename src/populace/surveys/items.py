@@ -7,9 +7,9 @@ import polars as pl
 import pydantic
 from pydantic import Field
 
-from populace.base.errors import QuestionError, QuestionnaireError
+from populace.base.errors import UsageError
 from populace.questions import Allocation, Choice, Number, Question, Rating, Text
-from populace.surveys.conditions import Condition, condition_columns
+from populace.surveys.conditions import Condition, check_form
 from populace.surveys.variables import Variable
 
 END = "end"
@@ -49,11 +49,11 @@ class Item(Part):
         if self.skip and not self.answers_with_one_option:
             raise ValueError(f"item {self.id!r}: only an item with one answer out of a list can have a skip")
         try:
-            condition_columns(self.show_if)
-            condition_columns(self.screen_out_if)
+            check_form(self.show_if)
+            check_form(self.screen_out_if)
             for question in self.questions():
                 question.template  # noqa: B018 - reading it checks the text
-        except (QuestionError, QuestionnaireError) as error:
+        except UsageError as error:
             raise ValueError(f"item {self.id!r}: {error.what.removeprefix(f'{self.text!r}: ')}") from error
         return self
 
@@ -140,7 +140,10 @@ class MultipleItem(Item):
 
     @pydantic.model_validator(mode="after")
     def _check_options(self) -> Self:
-        Choice(self.text, options=(*self.options[:25], self.NONE))
+        try:
+            Choice(self.text, options=(*self.options[:25], self.NONE))
+        except UsageError as error:
+            raise ValueError(f"item {self.id!r}: {error.what.removeprefix(f'{self.text!r}: ')}") from error
         return self
 
     def option_question(self, option: str) -> Choice:
@@ -250,6 +253,10 @@ class GridItem(Item):
     def _check_scale(self) -> Self:
         if bool(self.options) == (self.low is not None and self.high is not None):
             raise ValueError(f"item {self.id!r}: a grid needs either options or both low and high")
+        texts = list(self.rows.values())
+        twice = next((row for place, row in enumerate(texts) if row in texts[:place]), None)
+        if twice is not None:
+            raise ValueError(f"item {self.id!r}: the row {twice!r} stands twice")
         return self
 
     def row_question(self, row: str) -> Choice | Rating:

@@ -4,7 +4,7 @@ A questionnaire is a YAML file, a CSV file for simple ones, or a mapping. It bec
 """
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -14,9 +14,9 @@ import pydantic
 from pydantic import Field
 
 from populace.base.document_lines import add_line, at_entry, csv_line
-from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_yaml, read_text
+from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_json_object, parse_yaml, read_text
 from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
-from populace.surveys.conditions import condition_columns
+from populace.surveys.conditions import check_form, condition_columns
 from populace.surveys.items import END, AnyItem, Item, Part
 from populace.surveys.variables import Variable
 
@@ -44,6 +44,14 @@ class Block(Part):
     order: Literal["fixed", "random"] = "fixed"
     show_if: Mapping[str, Any] = Field(default_factory=dict)
     anchored: bool = False
+
+    @pydantic.model_validator(mode="after")
+    def _check(self) -> Self:
+        try:
+            check_form(self.show_if)
+        except UsageError as error:
+            raise ValueError(f"show_if: {error.what}") from error
+        return self
 
 
 class Questionnaire(Part):
@@ -76,6 +84,8 @@ class Questionnaire(Part):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _parse(cls, value: Any) -> Any:
+        if is_json(value):
+            value = parse_json_object(value)
         if isinstance(value, (str, Path)):
             value = _read(Path(value))
         if isinstance(value, Mapping) and "items" in value:
@@ -107,7 +117,9 @@ class Questionnaire(Part):
             problem.entry, problem.__cause__ = tuple(error.errors()[0]["loc"]), error
         except (QuestionnaireError, UnknownNameError) as error:
             problem = error
-        _add_place(problem, source)
+        except DocumentError as error:
+            problem = QuestionnaireError(f"{error}.", "Name a file, or write the questionnaire as JSON.")
+        add_place(problem, source)
         raise problem
 
     @property
@@ -136,15 +148,6 @@ class Questionnaire(Part):
         return np.argsort(ranks[:, block_of] * (max(sizes) + 1) + within, axis=1, kind="stable")
 
 
-def _placed_items(questionnaire: Questionnaire) -> Iterator[tuple[int, Block, Item]]:
-    """Every item with its place in the file and its block."""
-    place = 0
-    for block in questionnaire.blocks:
-        for item in block.items:
-            yield place, block, item
-            place += 1
-
-
 def _check_items(questionnaire: Questionnaire) -> None:
     """Check each item against the others; an error is about the entry of the item."""
     shared = _Shared.of(questionnaire)
@@ -154,7 +157,7 @@ def _check_items(questionnaire: Questionnaire) -> None:
             with at_entry("blocks", number, "items", row):
                 _check_id(item, place, shared)
                 _check_skip(item, place, questionnaire, shared)
-                _check_conditions(item, place, questionnaire, shared)
+                _check_columns(item, place, questionnaire, shared)
             place += 1
 
 
@@ -164,24 +167,24 @@ class _Shared(NamedTuple):
     Attributes:
         ids: The ids of the items, in the order of the file.
         places: The place of each id.
-        blocks: The block of each place.
+        blocks: The number of the block of each place.
         owners: For each column that answers fill, the place of the first item that fills it.
     """
 
     ids: list[str]
     places: dict[str, int]
-    blocks: list[Block]
+    blocks: list[int]
     owners: dict[str, int]
 
     @classmethod
     def of(cls, questionnaire: Questionnaire) -> Self:
-        rows = list(_placed_items(questionnaire))
         owners: dict[str, int] = {}
-        for place, _, item in rows:
+        for place, item in enumerate(questionnaire.items):
             for variable in item.variables():
                 owners.setdefault(variable.name, place)
-        ids = [item.id for _, _, item in rows]
-        return cls(ids, {name: place for place, name in enumerate(ids)}, [block for _, block, _ in rows], owners)
+        ids = [item.id for item in questionnaire.items]
+        blocks = [number for number, block in enumerate(questionnaire.blocks) for _ in block.items]
+        return cls(ids, {name: place for place, name in enumerate(ids)}, blocks, owners)
 
 
 def _check_id(item: Item, place: int, shared: _Shared) -> None:
@@ -208,34 +211,51 @@ def _check_skip(item: Item, place: int, questionnaire: Questionnaire, shared: _S
             raise UnknownNameError("item to skip to", target, shared.places, f"Named by item {item.id!r}.")
         if shared.places[target] <= place:
             raise QuestionnaireError(f"{where}, which does not come later.", "Skip to a later item, or to `end`.")
-        if questionnaire.block_order == "random" or shared.blocks[shared.places[target]].order == "random":
+        block = questionnaire.blocks[shared.blocks[shared.places[target]]]
+        if block.order == "random" or not _always_before(questionnaire, shared, place, shared.places[target]):
             raise QuestionnaireError(
                 f"{where}, whose place is random.", "Skip to an item with a fixed place, to `end`, or use show_if."
             )
 
 
-def _check_conditions(item: Item, place: int, questionnaire: Questionnaire, shared: _Shared) -> None:
+def _always_before(questionnaire: Questionnaire, shared: _Shared, first: int, second: int) -> bool:
+    """Whether every person meets the item at one place of the file before that at another place."""
+    one, other = shared.blocks[first], shared.blocks[second]
+    blocks = questionnaire.blocks
+    if one == other:
+        return first < second and blocks[one].order == "fixed"
+    if questionnaire.block_order == "fixed":
+        return first < second
+    # A block that is not anchored may stand wherever one of these stands.
+    movable = [number for number, block in enumerate(blocks) if not block.anchored]
+    latest = one if blocks[one].anchored else movable[-1]
+    earliest = other if blocks[other].anchored else movable[0]
+    return latest < earliest
+
+
+def _check_columns(item: Item, place: int, questionnaire: Questionnaire, shared: _Shared) -> None:
     """Refuse conditions and texts that name an item which a person has not met by then."""
-    block = shared.blocks[place]
+    block = questionnaire.blocks[shared.blocks[place]]
     uses = [(name, "show_if") for name in condition_columns(item.show_if)]
     uses += [(name, "its text") for name in item.fields()]
     uses += [(name, "the block's show_if") for name in condition_columns(block.show_if)]
+    uses += [(n, "screen_out_if") for n in condition_columns(item.screen_out_if) if shared.owners.get(n) != place]
     for name, use in uses:
-        if name not in shared.owners:
-            continue
-        other = shared.blocks[shared.owners[name]]
-        same_block = other is block
-        shuffled = block.order == "random" if same_block else questionnaire.block_order == "random"
-        if shared.owners[name] >= place or (shuffled and not (other.anchored and block.anchored)):
+        if name in shared.owners and not _always_before(questionnaire, shared, shared.owners[name], place):
             raise QuestionnaireError(
                 f"item {item.id!r}: {use} names {name!r}, which a person may not have answered by then.",
                 "Name an item that always comes earlier.",
             )
 
 
-def _add_place(error: UsageError, source: Any) -> None:
+def is_json(source: Any) -> bool:
+    """Whether a text is a JSON object in place of the name of a file, as reports write it into a command."""
+    return isinstance(source, str) and source.lstrip().startswith("{")
+
+
+def add_place(error: UsageError, source: Any) -> None:
     """Put before the text of an error where it lies: the file and the line, as far as there are such."""
-    if not isinstance(source, (str, Path)):
+    if not isinstance(source, (str, Path)) or is_json(source):
         error.what = f"the questionnaire: {error.what}"
         error.args = (error.what,)
         return
@@ -247,6 +267,9 @@ def _add_place(error: UsageError, source: Any) -> None:
 def first_problem(error: pydantic.ValidationError) -> str:
     """What is wrong with a questionnaire, in words: the item or key, and the rule that it breaks."""
     first = error.errors()[0]
+    if first["type"] == "union_tag_invalid":
+        context = first.get("ctx", {})
+        return f"{_place_words(first['loc'])}: there is no type {context['tag']!r}, only {context['expected_tags']}."
     message = first["msg"].removeprefix("Value error, ").removesuffix(".")
     entry = first.get("input")
     value = f" ({entry!r})" if isinstance(entry, (str, int, float, bool)) else ""
@@ -269,7 +292,7 @@ def _place_words(place: tuple[int | str, ...]) -> str:
 def _read(path: Path) -> Any:
     """The content of a questionnaire file."""
     if not path.is_file():
-        raise QuestionnaireError(f"there is no file {path}.", "Name a YAML or CSV file with the questionnaire.")
+        raise QuestionnaireError(f"there is no file {path}.", "Name a YAML or CSV file, or an instrument.")
     if path.suffix.lower() not in (".csv", ".yaml", ".yml", ".json"):
         raise QuestionnaireError(f"{path.name} is neither YAML nor CSV.", "Name it .yaml or .csv.")
     try:

@@ -17,12 +17,15 @@ import pydantic
 from pydantic import Field
 
 from populace.base.document_lines import add_line, at_entry, csv_line
-from populace.base.documents import DocumentError
+from populace.base.documents import DocumentError, parse_json_object
 from populace.base.errors import PeopleError, QuestionnaireError
+from populace.engine.scenario import Scenario
 from populace.people import People
+from populace.tools.population import population
 
 _MAX_CSV_BYTES = 500_000_000
-_READERS = (".csv", ".parquet", ".sav", ".zsav", ".dta")
+FILE_ENDINGS = (".csv", ".parquet", ".sav", ".zsav", ".dta")
+"""How the name of a file of respondents ends."""
 
 
 class Respondents(pydantic.BaseModel):
@@ -45,6 +48,15 @@ class Respondents(pydantic.BaseModel):
     weight: str = ""
     about: tuple[str, ...] = ()
 
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _parse(cls, value: Any) -> Any:
+        # Reports write the respondents of a run as JSON into the command that repeats it.
+        try:
+            return parse_json_object(value) if isinstance(value, str) else value
+        except DocumentError:
+            raise ValueError("it is no table that a survey kept; start the survey with `populace survey`") from None
+
     @classmethod
     def keep(
         cls,
@@ -66,11 +78,11 @@ class Respondents(pydantic.BaseModel):
         """
         check_weights(frame, weight)
         columns = tuple(name for name in frame.columns if name not in ("id", weight, "model", "decider"))
-        for name in about or ():
-            if name not in frame.columns:
-                raise QuestionnaireError(
-                    f"the respondents have no column {name!r}.", f"They have: {', '.join(columns)}."
-                )
+        missing = next((column for column in about or () if column not in frame.columns), None)
+        if missing is not None:
+            raise QuestionnaireError(
+                f"the respondents have no column {missing!r}.", f"They have: {', '.join(columns)}."
+            )
         buffer = io.BytesIO()
         frame.write_parquet(buffer, statistics=False)
         digest = hashlib.sha256(buffer.getvalue()).hexdigest()
@@ -101,13 +113,13 @@ class Respondents(pydantic.BaseModel):
 
 
 def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
-    """A table of respondents from a CSV, Parquet, SPSS or Stata file, a table or a population.
+    """A table of respondents from a CSV, Parquet, SPSS or Stata file, a table, a population or a scenario.
 
     Values of SPSS and Stata files with labels become the labels. People without the id column are numbered from 0, as
     in `People`.
 
     Args:
-        source: A path, a mapping of columns, a polars or pandas table, or People.
+        source: A path, a mapping of columns, a polars or pandas table, People, or a scenario, whose people are asked.
         id: The column that identifies a respondent.
 
     Example:
@@ -205,6 +217,8 @@ def check_weights(frame: pl.DataFrame, weight: str) -> None:
 def _frame(source: Any) -> pl.DataFrame:
     if isinstance(source, People):
         return source.frame
+    if isinstance(source, Scenario):
+        return population(source).frame
     if isinstance(source, pl.DataFrame):
         return source
     if isinstance(source, Mapping):
@@ -220,16 +234,28 @@ def _frame(source: Any) -> pl.DataFrame:
 
 def _read_file(path: Path) -> pl.DataFrame:
     ending = path.suffix.lower()
-    if ending not in _READERS:
-        raise QuestionnaireError(f"{path} is no file of respondents.", f"Its name must end in {', '.join(_READERS)}.")
+    if ending not in FILE_ENDINGS:
+        raise QuestionnaireError(
+            f"{path} is no file of respondents.", f"Its name must end in {', '.join(FILE_ENDINGS)}."
+        )
     if not path.is_file():
         raise QuestionnaireError(f"there is no file {path}.")
     try:
         if ending == ".csv":
-            return pl.read_csv(path, infer_schema_length=None)
+            return _with_commas(pl.read_csv(path, infer_schema_length=None), path)
         return pl.read_parquet(path) if ending == ".parquet" else _read_statistical(path, ending)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
         raise QuestionnaireError(f"{path} could not be read: {error}.") from error
+
+
+def _with_commas(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The table of a CSV file; refused where its columns are separated by something else."""
+    sign = next((sign for sign in ";\t|" if sign in frame.columns[0]), None) if frame.width == 1 else None
+    if sign is not None:
+        raise QuestionnaireError(
+            f"{path}: its only column is {frame.columns[0]!r}.", f"Separate columns by commas, not by {sign!r}."
+        )
+    return frame
 
 
 def _read_statistical(path: Path, ending: str) -> pl.DataFrame:

@@ -6,10 +6,12 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import QuestionnaireError, UnknownNameError
+from populace.engine.report_table import ReportTable
 from populace.questions import VALID
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run
 from populace.statistics.intervals import wilson
+from populace.surveys.open_answers import OTHER, answer_groups
 from populace.surveys.questionnaire import Questionnaire
 from populace.surveys.respondents import Respondents, check_weights
 from populace.surveys.variables import PROFILE_TEXT, Variable
@@ -18,6 +20,11 @@ from populace.surveys.weights import effective_size
 MARGINALS_NOTE = (
     "Shares of valid answers with 95 % intervals. The intervals say how far other respondents like these would differ; "
     "they do not say how similar the answers of the model are to those of people."
+)
+CROSSTAB_NOTE = "Shares of valid answers within each group, with 95 % intervals; means where there are many numbers."
+OPEN_NOTE = (
+    "Answers in own words, grouped by a word that they share; the example is the first of its group. Words are "
+    "compared, not meanings."
 )
 _MANY_VALUES = 12
 """A column of numbers with more values than this is summed up by its mean in place of a row for each value."""
@@ -90,10 +97,38 @@ class SurveyResults:
         similar the answers of the model are to those of people.
 
         Args:
-            names: Items or variables; all by default, but open answers.
+            names: Items or variables; all by default, but open answers, which are summed up by their groups.
         """
-        tables = [self._summary(variable, self.table) for variable in self._selected(names)]
+        tables = [self._summary(variable, self._grouped) for variable in self._selected(names)]
         return pl.concat(tables) if tables else pl.DataFrame()
+
+    @property
+    def open_items(self) -> list[str]:
+        """The items that are answered in own words."""
+        return [variable.item for variable in self.variables if _is_open(variable)]
+
+    def open_answers(self, name: str) -> pl.DataFrame:
+        """The answers to an item in own words, in groups that share a word; see `answer_groups`.
+
+        Args:
+            name: The item.
+
+        Returns:
+            A row for each group: `group`, `n`, `share` with its 95 % interval, and `example`, its first answer.
+        """
+        if name not in self.open_items:
+            raise UnknownNameError("item in own words", name, self.open_items)
+        pairs = pl.DataFrame({"value": self._grouped[name], "example": self.table[name]}).drop_nulls()
+        examples = pairs.group_by("value", maintain_order=True).first()
+        table = self.marginals(name).join(examples, on="value", how="left", maintain_order="left")
+        return table.drop("variable").rename({"value": "group"})
+
+    @functools.cached_property
+    def _grouped(self) -> pl.DataFrame:
+        """The table with the group of each answer in own words in its place."""
+        texts = {item.id: item.text for item in self.questionnaire.items}
+        open_variables = [variable for variable in self.variables if _is_open(variable)]
+        return self.table.with_columns(answer_groups(self.table[v.name], texts[v.item]) for v in open_variables)
 
     def marginals_text(self) -> pl.DataFrame:
         """The marginals to be read: a column that is about an option or a row is named by it."""
@@ -106,7 +141,7 @@ class SurveyResults:
             name: An item or a variable.
             by: The column that makes the groups: of the respondents, or a variable.
         """
-        table = self.table
+        table = self._grouped
         if by not in table.columns:
             raise UnknownNameError("column", by, table.columns)
         tables = []
@@ -116,6 +151,11 @@ class SurveyResults:
             for variable in self._selected((name,)):
                 tables.append(self._summary(variable, rows).select(pl.lit(text).alias(by), pl.all()))
         return pl.concat(tables) if tables else pl.DataFrame()
+
+    def crosstab_tables(self, by: str) -> list[ReportTable]:
+        """A crosstab of every item by a column, for a report."""
+        tables = [(item.id, self.crosstab_text(item.id, by)) for item in self.questionnaire.items]
+        return [ReportTable(f"{name} by {by}", table, CROSSTAB_NOTE) for name, table in tables if table.height]
 
     def crosstab_text(self, name: str, by: str) -> pl.DataFrame:
         """A crosstab to be read: a row for each answer, a column for each group, with `share % [low, high]`."""
@@ -143,7 +183,7 @@ class SurveyResults:
     def _selected(self, names: tuple[str, ...]) -> list[Variable]:
         known = self.variables
         if not names:
-            return [v for v in known if v.categories or v.dtype != pl.String()]
+            return [variable for variable in known if not _is_open(variable)]
         selected = [variable for variable in known for name in names if name in (variable.name, variable.item)]
         for name in names:
             if not any(name in (variable.name, variable.item) for variable in known):
@@ -158,13 +198,13 @@ class SurveyResults:
 
     def _summary(self, variable: Variable, table: pl.DataFrame) -> pl.DataFrame:
         """One variable over some rows; all groups list the same values, those that anybody gave."""
-        everybody = self.table[variable.name].drop_nulls()
+        everybody = self._grouped[variable.name].drop_nulls()
         rows = table.filter(pl.col(variable.name).is_not_null())
         column, weights = rows[variable.name], self._weights(rows)
         total, size = float(weights.sum()), effective_size(weights)
         values: list[tuple[str, int, float, float, float]] = []
         if variable.dtype.is_numeric() and (not everybody.dtype.is_integer() or everybody.n_unique() > _MANY_VALUES):
-            values = [_mean_row(column.cast(pl.Float64).to_numpy(), weights)] if rows.height else []
+            values = [_mean_row(column.cast(pl.Float64).to_numpy(), weights)] if everybody.len() else []
         else:
             for value, text in _values(variable, everybody):
                 mask = (column == value).to_numpy()
@@ -188,12 +228,21 @@ class SurveyResults:
         ).with_columns(pl.col("share", "low", "high").fill_nan(None))  # fmt: skip
 
 
+def _is_open(variable: Variable) -> bool:
+    """Whether people answer in own words."""
+    return variable.dtype == pl.String() and not variable.categories
+
+
 def _values(variable: Variable, column: pl.Series) -> list[tuple[object, str]]:
     """The values of a variable in their order, and each in words."""
     if variable.categories:
         return [(value, value) for value in variable.categories]
     if variable.dtype == pl.Boolean():
         return [(True, "yes"), (False, "no")]
+    if _is_open(variable):
+        counts = column.value_counts(name="n").with_columns(last=pl.col(column.name) == OTHER)
+        groups = counts.sort("last", "n", column.name, descending=[False, True, False])[column.name]
+        return [(group, group) for group in groups.to_list()]
     return [(value, str(value)) for value in column.drop_nulls().unique().sort().to_list()]
 
 

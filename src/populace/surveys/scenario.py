@@ -3,24 +3,23 @@
 So a survey is recorded, resumed, replayed and opened like any other run.
 """
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import QuestionnaireError, UnknownNameError
 from populace.engine.scenario import Field, ReportTable, Scenario, metric
 from populace.people import People
 from populace.people.profiles import profile_texts
 from populace.runs.reader import RunReader
 from populace.surveys.asking import ItemAnswers, ItemInquiry, question_line
-from populace.surveys.conditions import condition_columns, condition_expression
+from populace.surveys.column_checks import check_columns
+from populace.surveys.conditions import condition_expression
 from populace.surveys.items import END, Item
-from populace.surveys.questionnaire import RESERVED_IDS, Block, Questionnaire
+from populace.surveys.questionnaire import Block, Questionnaire
 from populace.surveys.respondents import Respondents
-from populace.surveys.results import MARGINALS_NOTE, SurveyResults
+from populace.surveys.results import MARGINALS_NOTE, OPEN_NOTE, SurveyResults
 from populace.surveys.variables import PROFILE_TEXT, STATE
 
 _NO_ANSWER = "(no answer)"
@@ -44,13 +43,7 @@ class SurveyScenario(Scenario):
         """Read the respondents, and draw the order of the items for each."""
         frame = self.respondents.read()
         variables = self.questionnaire.variables
-        collision = next((v for v in variables if v.name in frame.columns or v.name in (STATE, PROFILE_TEXT)), None)
-        if collision is not None:
-            raise QuestionnaireError(
-                f"item {collision.item!r} would fill the column {collision.name!r}, which the respondents have.",
-                "Rename the item or the column.",
-            )
-        self._check_columns(frame.columns)
+        check_columns(self.questionnaire, frame)
         count = frame.height
         self.placed: list[tuple[Block, Item]] = [(b, item) for b in self.questionnaire.blocks for item in b.items]
         self.place_of = {item.id: place for place, (_, item) in enumerate(self.placed)}
@@ -62,22 +55,6 @@ class SurveyScenario(Scenario):
         blank = [variable.empty(count) for variable in variables]
         state = pl.Series(STATE, ["open"]).new_from_index(0, count)
         return People(frame.with_columns(*blank, state, profile_texts(frame, self.respondents.about, PROFILE_TEXT)))
-
-    def _check_columns(self, columns: Sequence[str]) -> None:
-        """Refuse conditions and texts that name neither a column nor an item."""
-        known = [*columns, *(variable.name for variable in self.questionnaire.variables)]
-        for block in self.questionnaire.blocks:
-            for item in block.items:
-                names = [*condition_columns(item.show_if), *condition_columns(item.screen_out_if)]
-                for name in [*names, *condition_columns(block.show_if), *item.fields()]:
-                    if name not in known:
-                        raise UnknownNameError("column or item", name, known, f"Named by item {item.id!r}.")
-                reserved = next((name for name in item.fields() if name in RESERVED_IDS - {"id"}), None)
-                if reserved is not None:
-                    raise QuestionnaireError(
-                        f"the text of item {item.id!r} names the column {reserved!r}, which prompts use otherwise.",
-                        "Rename the column.",
-                    )
 
     def profile(self) -> str:
         """The questionnaire's own profile, or a list of what is known of the respondent."""
@@ -115,7 +92,7 @@ class SurveyScenario(Scenario):
         for condition in (block.show_if, item.show_if):
             if condition:
                 frame = self.people.frame
-                here &= frame.select(condition_expression(condition, frame.columns).alias("met"))["met"].to_numpy()
+                here &= frame.select(condition_expression(condition, frame.schema).alias("met"))["met"].to_numpy()
         return np.flatnonzero(here)
 
     def _inquiry(self, place: int, rows: npt.NDArray[np.int64]) -> ItemInquiry:
@@ -143,7 +120,7 @@ class SurveyScenario(Scenario):
                 self.skip_target[mine] = self.place_of[target]
         if item.screen_out_if:
             frame = self.people.frame
-            met = frame.select(condition_expression(item.screen_out_if, frame.columns).alias("met"))["met"].to_numpy()
+            met = frame.select(condition_expression(item.screen_out_if, frame.schema).alias("met"))["met"].to_numpy()
             self._end(rows[met[rows] & self.open[rows]], "screened out")
 
     def _end(self, rows: npt.NDArray[np.int64], state: str) -> None:
@@ -156,7 +133,11 @@ class SurveyScenario(Scenario):
         """The shares of all answers, and what was invalid."""
         results = SurveyResults(run)
         invalid = results.statuses.filter(pl.col("invalid") > 0)
-        tables = [ReportTable("Answers", results.marginals_text(), MARGINALS_NOTE)]
+        closed = results.marginals_text()
+        tables = [ReportTable("Answers", closed, MARGINALS_NOTE)] if closed.height else []
+        for item in results.open_items:
+            groups = results.open_answers(item)
+            tables += [ReportTable(f"Answers in own words: {item}", groups, OPEN_NOTE)] if groups.height else []
         return tables + ([ReportTable("Invalid answers by item", invalid)] if invalid.height else [])
 
     @metric

@@ -8,14 +8,17 @@ from typing import Any
 
 import pydantic
 
+from populace.base.errors import UsageError
 from populace.broker import CallSettings
 from populace.engine.run import Keep, simulate
+from populace.engine.scenario import Scenario
 from populace.engine.signature import read_settings, refuse_unknown, takes_settings
 from populace.engine.workspace import Workspace
 from populace.journal import RunSettings
+from populace.surveys.column_checks import check_columns, explain_conditions
 from populace.surveys.instrument import Instrument, is_instrument
 from populace.surveys.margins import rake_to
-from populace.surveys.questionnaire import Questionnaire
+from populace.surveys.questionnaire import Questionnaire, add_place
 from populace.surveys.respondents import Respondents, check_weights, naming_the_row, read_respondents
 from populace.surveys.results import SurveyResults
 from populace.surveys.scenario import SurveyScenario
@@ -38,6 +41,9 @@ class RespondentSettings(pydantic.BaseModel):
         default="id",
         description="The column that identifies a respondent; people are numbered from 0 where there is none.",
     )
+    name: str = pydantic.Field(
+        default="", description="Where the respondents come from; the name of the file or scenario by default."
+    )
     weight: str = pydantic.Field(default="", description="The column that holds weights.")
     margins: dict[str, dict[Any, float]] | str | Path | None = pydantic.Field(
         default=None, description="Known shares to rake to: for each column the share of each value, or a YAML file."
@@ -52,6 +58,7 @@ class Survey:
 
     Args:
         questionnaire: The questionnaire.
+        source: The file that it was read from, which errors name.
 
     Example:
         >>> from populace import Scripted
@@ -63,15 +70,15 @@ class Survey:
         [(0, 20, 'yes'), (1, 40, 'yes'), (2, 60, 'yes')]
     """
 
-    def __init__(self, questionnaire: Questionnaire) -> None:
-        self.questionnaire = questionnaire
+    def __init__(self, questionnaire: Questionnaire, source: str | Path | None = None) -> None:
+        self.questionnaire, self.source = questionnaire, source
 
     @classmethod
     def read(cls, source: str | Path | Mapping[str, Any] | Questionnaire) -> Survey:
         """A survey from a YAML or CSV file, from a mapping, or from an instrument by its name or file."""
-        if isinstance(source, (str, Path)) and is_instrument(source):
+        if isinstance(source, (str, Path)) and (is_instrument(source) or not Path(source).suffix):
             return cls(Instrument.read(source).questionnaire)
-        return cls(Questionnaire.read(source))
+        return cls(Questionnaire.read(source), source if isinstance(source, (str, Path)) else None)
 
     def __repr__(self) -> str:
         return f"<survey {self.questionnaire.title!r}: {len(self.questionnaire.items)} items>"
@@ -83,7 +90,7 @@ class Survey:
         """The survey as a scenario, as `simulate`, `estimate` and experiments take it.
 
         Args:
-            respondents: A CSV, Parquet, SPSS or Stata file, a table, or the people of a run.
+            respondents: A CSV, Parquet, SPSS or Stata file, a table, the people of a run, or a scenario.
             workspace: The folder that holds runs; the current one by default.
             **settings: See `RespondentSettings`.
         """
@@ -96,8 +103,15 @@ class Survey:
             raked = rake_to(frame, sample.margins, weight=weight)
             frame = frame.drop(weight) if weight and weight != raked.name else frame
             frame, weight = frame.with_columns(raked), raked.name
+        try:
+            check_columns(self.questionnaire, frame)
+            explain_conditions(self.questionnaire, frame)
+        except UsageError as error:
+            add_place(error, self.source)
+            raise
         home = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
-        name = Path(respondents).name if isinstance(respondents, (str, Path)) else "respondents"
+        file = Path(respondents).name if isinstance(respondents, (str, Path)) else "respondents"
+        name = sample.name or (respondents.title() if isinstance(respondents, Scenario) else file)
         table = Respondents.keep(frame, home.folder / FOLDER, name=name, weight=weight, about=sample.about)
         return SurveyScenario(questionnaire=self.questionnaire, respondents=table)
 
@@ -113,7 +127,7 @@ class Survey:
         """Put the questionnaire to respondents.
 
         Args:
-            respondents: A CSV, Parquet, SPSS or Stata file, a table, or the people of a run.
+            respondents: A CSV, Parquet, SPSS or Stata file, a table, the people of a run, or a scenario.
             workspace: The folder that holds runs; the current one by default.
             keep: What outlives the process: the `run` folder and the call store, only the `calls`, or `nothing`.
             **settings: See `RespondentSettings` and `simulate`.

@@ -26,9 +26,11 @@ from populace.models import SMOLLM2, from_peft
 from populace.training.base_network import add_lora, load_base, training_library
 from populace.training.correction_plan import CorrectionPlan
 from populace.training.decision_records import option_shares, sample_decisions
+from populace.training.human_targets import HumanTargets
 from populace.training.preference import PreferencePairs, learn_preferences
 from populace.training.reinforcement import reinforce
 from populace.training.sequences import ModelVocabulary
+from populace.training.target_learning import DecisionTargets, learn_targets
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class Correction:
         for part in (plan.scenario, plan.held_out):
             part.build()  # What is wrong with a parameter is said before anything is computed.
         self.workspace = Workspace(self.folder / "workspace")
+        self.human = None if plan.score.human is None else HumanTargets(plan.score.human)
         self.vocabulary = ModelVocabulary(self.base)
         self._check_plan()
 
@@ -177,7 +180,15 @@ class Correction:
         return self.folder / f"seed-{seed}" / arm / f"round-{number}"
 
     def _score(self, decisions: pl.DataFrame, option: str) -> Any:
-        """The scores of an option of each decision; the column names which."""
+        """The scores of an option of each decision; the column names which. Human data scores the whole answer."""
+        if self.human is not None:
+            overlaps = self.human.overlaps(decisions)
+            if np.isnan(overlaps).all():
+                raise TrainingError(
+                    f"none of {decisions.height} decisions of this round was made by {self.plan.score.description}.",
+                    self.human.explain(decisions),
+                )
+            return overlaps
         scores = self.plan.score.score(
             decisions.with_columns(word=pl.col("words").list.get(pl.col(option))), self.workspace
         )
@@ -196,6 +207,14 @@ class Correction:
             settings = self.plan.reinforcement.model_copy(update={"seed": seed * 1000 + number})
             reinforce(model, self.vocabulary, decisions, self._reward(arm, generator), settings)
             return settings.steps
+        if self.human is not None and self.plan.method == "supervised":
+            shares = self.human.shares(decisions)
+            if arm == "control":
+                shares = [generator.permutation(each) for each in shares]
+            target_settings = self.plan.supervised.model_copy(update={"seed": seed * 1000 + number})
+            targets = DecisionTargets(decisions, shares, self.plan.score.description, target_settings.seed)
+            learn_targets(model, self.vocabulary, targets, target_settings)
+            return len(targets)
         pairs = self._pairs(decisions, scores, arm, generator)
         chosen = self.plan.preference.model_copy(update={"seed": seed * 1000 + number})
         learn_preferences(model, self.vocabulary, pairs, chosen)
@@ -204,15 +223,26 @@ class Correction:
     def _pairs(self, decisions: pl.DataFrame, scores: Any, arm: str, generator: np.random.Generator) -> PreferencePairs:
         """Each decision beside another option that the model might have chosen; the better one by its score.
 
-        Where the other option has no score, a decision that is better than the mean is the better one. In the control
-        arm a coin says which is better.
+        Where the other option has no score, a decision that is better than the mean is the better one. With human data,
+        the other option is drawn from what people chose, and it is the better one. In the control arm a coin says which
+        is better.
         """
-        others = [_other_option(row, generator) for row in decisions.iter_rows(named=True)]
-        decisions = decisions.with_columns(other=pl.Series(others, dtype=pl.Int64))
-        other_scores = self._score(decisions, "other")
-        compared = np.where(np.isnan(other_scores), np.nanmean(scores), other_scores)
-        better = scores > compared
-        useful = ~np.isnan(scores) & (scores != compared)
+        if self.human is not None:
+            shares = self.human.shares(decisions)
+            useful = np.array([not np.isnan(each).any() for each in shares])
+            others = [
+                int(generator.choice(len(each), p=each)) if use else 0 for each, use in zip(shares, useful, strict=True)
+            ]
+            decisions = decisions.with_columns(other=pl.Series(others, dtype=pl.Int64))
+            useful &= (decisions["other"] != decisions["option"]).to_numpy()
+            better = np.zeros(decisions.height, bool)
+        else:
+            others = [_other_option(row, generator) for row in decisions.iter_rows(named=True)]
+            decisions = decisions.with_columns(other=pl.Series(others, dtype=pl.Int64))
+            other_scores = self._score(decisions, "other")
+            compared = np.where(np.isnan(other_scores), np.nanmean(scores), other_scores)
+            better = scores > compared
+            useful = ~np.isnan(scores) & (scores != compared)
         coins = generator.random(decisions.height) < 0.5
         if arm == "control":
             better = coins
@@ -249,10 +279,13 @@ class Correction:
         """Save the adapter, in the format of peft and as a file that names its base."""
         model.save_pretrained(place / "adapter.new")
         manifest = {
-            "kind": "judge",
+            "kind": "human" if self.human is not None and arm == "feedback" else "judge",
             "note": f"Round {number} of the correction {self.plan.name}, arm {arm}.",
-            "data": [{"name": f"decisions of simulated people in {self.plan.scenario.name}", "licence": ""}],
-            "assumptions": [f"Good is what {self.plan.score.description} scores high."],
+            "data": [
+                {"name": f"decisions of simulated people in {self.plan.scenario.name}", "licence": ""},
+                *([] if self.human is None else [self.human.data()]),
+            ],
+            "assumptions": [f"Good is what {self.plan.score.description} scores high."] if self.human is None else [],
             "settings": self.plan.model_dump(mode="json"),
         }
         file = place / f"{self.plan.name}.gguf"

@@ -14,6 +14,7 @@ from populace.training.decision_scoring import Scoring
 from populace.training.plan_file import read_plan
 from populace.training.preference import PreferenceSettings
 from populace.training.reinforcement import ReinforcementSettings
+from populace.training.target_learning import TargetSettings
 
 
 class ScenarioPart(pydantic.BaseModel):
@@ -44,7 +45,7 @@ class CorrectionPlan(pydantic.BaseModel):
         scenario: What is simulated, scored and learned from.
         held_out: Another scenario, which is never learned from.
         score: Who scores decisions.
-        method: `preference` (DPO) or `reinforcement` (GRPO).
+        method: `preference` (DPO), `reinforcement` (GRPO), or `supervised` (the shares of people as targets).
         rounds: How many times is trained.
         decisions: How many decisions are scored in each round.
         seeds: A whole correction is made for each seed.
@@ -52,6 +53,7 @@ class CorrectionPlan(pydantic.BaseModel):
         rank: The rank of the adapter.
         preference: How preferences are learned.
         reinforcement: How rewards are learned.
+        supervised: How shares of people are learned.
 
     Example:
         >>> plan = CorrectionPlan(
@@ -70,7 +72,7 @@ class CorrectionPlan(pydantic.BaseModel):
     scenario: ScenarioPart
     held_out: ScenarioPart
     score: Scoring
-    method: Literal["preference", "reinforcement"] = "preference"
+    method: Literal["preference", "reinforcement", "supervised"] = "preference"
     rounds: int = pydantic.Field(default=3, ge=1, le=100)
     decisions: int = pydantic.Field(default=64, ge=2, le=100_000)
     seeds: tuple[int, ...] = pydantic.Field(default=(1, 2, 3, 4, 5), min_length=1)
@@ -78,6 +80,7 @@ class CorrectionPlan(pydantic.BaseModel):
     rank: int = pydantic.Field(default=8, ge=1, le=512)
     preference: PreferenceSettings = PreferenceSettings()
     reinforcement: ReinforcementSettings = ReinforcementSettings()
+    supervised: TargetSettings = TargetSettings()
 
     @pydantic.model_validator(mode="after")
     def _possible(self) -> CorrectionPlan:
@@ -87,6 +90,10 @@ class CorrectionPlan(pydantic.BaseModel):
             raise ValueError("the held-out scenario is the one that is learned from")
         if self.score.people and self.method == "reinforcement":
             raise ValueError("people cannot reward every reply of reinforcement; use the method `preference`")
+        if self.score.human and self.method == "reinforcement":
+            raise ValueError("rewards would lead to the most common answer alone; use `supervised` or `preference`")
+        if not self.score.human and self.method == "supervised":
+            raise ValueError("the method `supervised` learns from shares of people; it needs `human` under `score`")
         return self
 
     @property
@@ -125,5 +132,8 @@ class CorrectionPlan(pydantic.BaseModel):
             name: part.model_copy(update={"name": find(part.name)})
             for name, part in (("scenario", self.scenario), ("held_out", self.held_out))
         }
-        score = self.score.model_copy(update={"function": find(self.score.function)})
+        human = self.score.human
+        if human is not None:
+            human = human.model_copy(update={"decisions": folder / human.decisions.expanduser()})
+        score = self.score.model_copy(update={"function": find(self.score.function), "human": human})
         return self.model_copy(update={"base": base, "score": score, **parts})

@@ -92,7 +92,14 @@ def findings(plan: CorrectionPlan, table: pl.DataFrame) -> list[str]:
         texts.append(f"Change of the {meaning} over {plan.rounds} rounds: {'; '.join(parts)}.")
     if not texts:
         texts.append("Fewer than two seeds are complete, so there is no interval.")
-    texts.append(
-        f"What was learned is what {plan.score.description} rewards; that people act so is not shown by this report."
-    )
+    if plan.score.human is None:
+        texts.append(
+            f"What was learned is what {plan.score.description} rewards; "
+            "that people act so is not shown by this report."
+        )
+    else:
+        texts.append(
+            f"What was learned is what {plan.score.description} chose in the same task and condition. The score is the "
+            "overlap with people who were not learned from: 1 less the total variation distance."
+        )
     return texts

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pydantic
 
@@ -11,12 +12,46 @@ from populace.training.plan_file import read_plan
 from populace.training.supervised import SupervisedSettings
 
 
+class GeneratedSessions(pydantic.BaseModel):
+    """Web sessions of people with known preferences in made-up shops; see `generate_sessions`.
+
+    Attributes:
+        people: How many people.
+        shops: How many shops.
+        visits: How many shops each person visits.
+        seed: The seed of everything that is drawn.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    people: int = pydantic.Field(ge=1, le=1_000_000)
+    shops: int = pydantic.Field(default=5, ge=1, le=10_000)
+    visits: int = pydantic.Field(default=2, ge=1, le=10_000)
+    seed: int = 0
+
+
+def _session_kind(value: object) -> str:
+    return "generated" if isinstance(value, (Mapping, GeneratedSessions)) else "log"
+
+
+SessionsOfPlan = Annotated[
+    Annotated[Path, pydantic.Tag("log")] | Annotated[GeneratedSessions, pydantic.Tag("generated")],
+    pydantic.Discriminator(_session_kind),
+]
+"""A log of web sessions, or what is made up."""
+
+
 class DataPart(pydantic.BaseModel):
-    """Data that is learned from: human decisions, or made-up situations.
+    """Data that is learned from: human decisions, made-up situations, web sessions, recorded runs, or feedback.
 
     Attributes:
         decisions: A folder with human decisions, as `HumanDecisions.read` takes it.
         situations: In place of it, how many parts of made-up situations.
+        sessions: In place of both, a log of web sessions, as `WebSessions.read` takes it, or what is made up.
+        reasoning: Whether the thoughts in sessions are learned: `none`, `recorded`, or `shuffled` as a control.
+        runs: In place of these, the folder of a recorded run, or of several: what its model answered is learned.
+        feedback: In place of these, the folder `feedback` of a workspace: rewritten answers and good ones are learned.
+        licence: The licence of a log of sessions, of runs or of feedback, which have no place for it.
         families: Only tasks of these families.
         topics: Only tasks with one of these topics.
         except_topics: No tasks with one of these topics.
@@ -27,6 +62,11 @@ class DataPart(pydantic.BaseModel):
 
     decisions: Path | None = None
     situations: int = pydantic.Field(default=0, ge=0, le=100_000)
+    sessions: SessionsOfPlan | None = None
+    reasoning: Literal["none", "recorded", "shuffled"] = "none"
+    runs: Path | None = None
+    feedback: Path | None = None
+    licence: str = ""
     families: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     except_topics: tuple[str, ...] = ()
@@ -34,9 +74,26 @@ class DataPart(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="after")
     def _one_kind(self) -> DataPart:
-        if (self.decisions is None) == (self.situations == 0):
-            raise ValueError("give either `decisions`, a folder, or `situations`, a number of parts")
+        folders = (self.decisions, self.sessions, self.runs, self.feedback)
+        if sum(each is not None for each in folders) + (self.situations > 0) != 1:
+            raise ValueError(
+                "give either `decisions`, a folder, or `situations`, a number of parts, or one of `sessions`, `runs` "
+                "and `feedback`"
+            )
+        if self.decisions is None and (self.families or self.topics or self.except_topics):
+            raise ValueError("`families` and `topics` choose among decisions")
+        if self.sessions is None and self.reasoning != "none":
+            raise ValueError("`reasoning` belongs to `sessions`")
+        if not self.licence and (isinstance(self.sessions, Path) or self.runs or self.feedback):
+            raise ValueError("a log of sessions, runs and feedback need their `licence`")
+        if self.licence and (self.decisions is not None or self.situations):
+            raise ValueError("decisions say their own licence")
         return self
+
+    @property
+    def recorded(self) -> bool:
+        """Whether answers are learned that were recorded: of a model, or of raters."""
+        return self.runs is not None or self.feedback is not None
 
 
 class HeldOut(pydantic.BaseModel):
@@ -88,9 +145,23 @@ class TrainingPlan(pydantic.BaseModel):
     note: str = ""
 
     @property
-    def kind(self) -> Literal["human", "calibrated"]:
-        """Whether only people's decisions are learned, or assumptions too."""
-        return "calibrated" if any(part.situations for part in self.data) else "human"
+    def kind(self) -> Literal["human", "calibrated", "model", "judge"]:
+        """Whether only people's decisions are learned, or assumptions, another model, or what raters prefer."""
+        if any(part.runs for part in self.data):
+            return "model"
+        if any(part.feedback for part in self.data):
+            return "judge"
+        return "calibrated" if self.situations or self.made_up_sessions else "human"
+
+    @property
+    def situations(self) -> bool:
+        """Whether made-up situations are learned."""
+        return any(part.situations for part in self.data)
+
+    @property
+    def made_up_sessions(self) -> bool:
+        """Whether made-up sessions are learned."""
+        return any(isinstance(part.sessions, GeneratedSessions) for part in self.data)
 
     @classmethod
     def read(cls, path: str | Path) -> TrainingPlan:
@@ -107,5 +178,10 @@ class TrainingPlan(pydantic.BaseModel):
         def place(path: Path | None) -> Path | None:
             return None if path is None else folder / path.expanduser()
 
-        data = tuple(part.model_copy(update={"decisions": place(part.decisions)}) for part in self.data)
+        def located(part: DataPart) -> DataPart:
+            log = place(part.sessions) if isinstance(part.sessions, Path) else part.sessions
+            folders = {name: place(getattr(part, name)) for name in ("decisions", "runs", "feedback")}
+            return part.model_copy(update={**folders, "sessions": log})
+
+        data = tuple(located(part) for part in self.data)
         return self.model_copy(update={"data": data, "test": place(self.test), "start": place(self.start)})

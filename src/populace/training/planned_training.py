@@ -6,40 +6,27 @@ import csv
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from populace.base.errors import TrainingError, UnknownNameError
+from populace.base.errors import TrainingError
 from populace.base.foreign_columns import csv_table
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.models.adapter_bases import read_base, weights_sha256
-from populace.models.artifacts import SMOLLM2, sha256
+from populace.models.artifacts import SMOLLM2
 from populace.models.peft_folder import RECORD, from_peft, read_peft
 from populace.training.base_network import add_lora, load_base, training_library
-from populace.training.decision_examples import DecisionSource
+from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
-from populace.training.held_out import gap_closed, score_decisions, task_scores
-from populace.training.plan import DataPart, TrainingPlan
+from populace.training.held_out import score_decisions, task_scores
+from populace.training.plan import DataPart, GeneratedSessions, TrainingPlan
+from populace.training.recorded_examples import RecordedDivision
 from populace.training.sequences import ModelVocabulary
-from populace.training.situations import ASSUMPTIONS, SituationSource
+from populace.training.session_division import SHOPPER_ASSUMPTION, SessionDivision
+from populace.training.situations import ASSUMPTIONS, Assumption, SituationSource
 from populace.training.supervised import Look, Source, Trainer
-
-_UNSEEN = 2_000
-"""How many examples of unseen people are looked at on the way."""
-
-
-@dataclass(frozen=True)
-class _Division:
-    """The decisions of a folder: to learn from, to look at, and to score on."""
-
-    everything: HumanDecisions
-    training: HumanDecisions
-    development: HumanDecisions
-    test: HumanDecisions
 
 
 class PlannedTraining:
@@ -58,38 +45,22 @@ class PlannedTraining:
         self.plan, self.folder = plan, Path(folder)
         self.base = _base_file(plan.base)
         self.vocabulary = ModelVocabulary(self.base)
-        self._divisions: dict[Path, _Division] = {}
+        self._decisions: dict[Path, DecisionDivision] = {}
+        self._sessions: dict[Path | GeneratedSessions, SessionDivision] = {}
         for part in plan.data:
-            if part.decisions is not None and part.decisions not in self._divisions:
-                self._divisions[part.decisions] = self._divide(part.decisions)
+            if part.decisions is not None and part.decisions not in self._decisions:
+                self._decisions[part.decisions] = DecisionDivision.read(part.decisions, plan.held_out, plan.licences)
+            if part.sessions is not None and part.sessions not in self._sessions:
+                self._sessions[part.sessions] = SessionDivision(part, plan.licences)
+        self._recorded = {part: RecordedDivision.read(part, plan.licences) for part in plan.data if part.recorded}
         self.tested = self._tested()
-
-    def _divide(self, folder: Path) -> _Division:
-        decisions = HumanDecisions.read(folder)
-        _check_licences(decisions, self.plan.licences)
-        held_out = self.plan.held_out
-        for name in held_out.tasks:
-            if name not in decisions.tasks:
-                raise UnknownNameError("held-out task", name, decisions.tasks)
-        split = decisions.split("person")
-        kept = [
-            name
-            for name, task in decisions.tasks.items()
-            if name not in held_out.tasks and not _has(task.topics, held_out.topics)
-        ]
-        if not kept:
-            raise TrainingError("every task is held out, so nothing is left to learn from.", "Hold out fewer.")
-        parts = [
-            each.restrict([name for name in kept if name in each.tasks]) for each in (split.training, split.development)
-        ]
-        return _Division(decisions, parts[0], parts[1], split.test)
 
     def _tested(self) -> HumanDecisions | None:
         """The decisions of another folder to score on, whose people must be unknown."""
         if self.plan.test is None:
             return None
         tested = HumanDecisions.read(self.plan.test)
-        people = [each.training.table["person"] for each in self._divisions.values()]
+        people = [each.people for each in self._divisions]
         known = pl.concat([pl.Series("person", [], pl.String), *people])
         shared = tested.table.filter(pl.col("person").is_in(known.unique().implode()))["person"].unique().sort()
         if len(shared):
@@ -105,30 +76,24 @@ class PlannedTraining:
 
     def _source(self, part: DataPart) -> Source:
         seed = self.plan.settings.seed
-        if part.decisions is None:
-            return SituationSource(self.vocabulary, parts=part.situations, seed=seed)
-        training = self._divisions[part.decisions].training
-        names = [
-            name
-            for name, task in training.tasks.items()
-            if (not part.families or task.family in part.families)
-            and (not part.topics or _has(task.topics, part.topics))
-            and not _has(task.topics, part.except_topics)
-        ]
-        if not names:
-            raise TrainingError(f"no task of {part.decisions} is left by the families and topics of the plan.")
-        return DecisionSource(training.restrict(names), self.vocabulary, seed=seed)
+        if part.sessions is not None:
+            return self._sessions[part.sessions].source(part, self.vocabulary, seed)
+        if part.recorded:
+            return self._recorded[part].source(part, self.vocabulary, seed)
+        if part.decisions is not None:
+            return self._decisions[part.decisions].source(part, self.vocabulary, seed)
+        return SituationSource(self.vocabulary, parts=part.situations, seed=seed)
+
+    @property
+    def _divisions(self) -> list[DecisionDivision | SessionDivision | RecordedDivision]:
+        return [*self._decisions.values(), *self._sessions.values(), *self._recorded.values()]
 
     def unseen(self) -> TrainingExamples:
         """Some examples of people who are not in training, asked plainly."""
-        tables = []
-        for division in self._divisions.values():
-            rows = division.development.table
-            rows = rows.sample(min(_UNSEEN, rows.height), seed=self.plan.settings.seed)
-            tasks = {name: division.development.tasks[name] for name in sorted(set(rows["task"].to_list()))}
-            source = DecisionSource(HumanDecisions(tasks, rows), self.vocabulary, size=_UNSEEN * 2, varied=False)
-            tables += [source.plain_examples(part)[0] for part in range(source.parts)]
-        return TrainingExamples.concat(tables)
+        seed = self.plan.settings.seed
+        return TrainingExamples.concat(
+            [table for each in self._divisions for table in each.unseen(self.vocabulary, seed)]
+        )
 
     def network(self, device: str) -> Any:
         """The base with a fresh adapter, or with the one that the plan begins with."""
@@ -170,7 +135,7 @@ class PlannedTraining:
 
     def identity(self) -> str:
         """A digest of all that decides what is learned; a state of another plan is not continued."""
-        data = {str(folder): _digest(folder) for folder in self._divisions}
+        data = [each.digest() for each in self._divisions]
         text = json.dumps([self.plan.model_dump(mode="json"), data, weights_sha256(self.base)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -194,78 +159,63 @@ class PlannedTraining:
             return []
         return [Look(**row) for row in pl.read_csv(path).iter_rows(named=True)]
 
-    def score(self, model: Any, name: str = "figures") -> dict[str, Any]:
-        """Score on held-out people, topics and tasks; writes the figures and a table of tasks, and returns the figures.
+    def score(self, model: Any, name: str = "figures", *, trained: bool = True) -> dict[str, Any]:
+        """Score on held-out people, topics, tasks and shops; writes and returns the figures.
 
         Args:
             model: The network.
-            name: The name of the two files.
+            name: The name of the file of figures and of the table of tasks.
+            trained: Whether the network is the trained one; otherwise it is the base.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         figures: dict[str, Any] = {}
         tables = []
-        for division in self._divisions.values():
-            scored = score_decisions(model, self.vocabulary, division.test)
-            others = _without(division.everything, division.test)
-            table = task_scores(scored, others).with_columns(
-                part=pl.col("task").replace_strict(self._parts(division), return_dtype=pl.String),
-                family=pl.col("task").replace_strict({name: task.family for name, task in others.tasks.items()}),
-            )
+        for division in self._decisions.values():
+            table, mine = division.score(model, self.vocabulary)
             tables.append(table)
-            figures |= _figures(table, scored, others)
+            figures |= mine
         if self.tested is not None:
             scored = score_decisions(model, self.vocabulary, self.tested)
             table = task_scores(scored, self._others(self.tested)).with_columns(part=pl.lit("test"), family=pl.lit(""))
             tables.append(table)
-            figures["test"] = _summary(table)
+            figures["test"] = task_summary(table)
         if tables:
             csv_table(pl.concat(tables, how="diagonal_relaxed")).write_csv(self.folder / f"{name}.csv")
         (self.folder / f"{name}.json").write_text(json.dumps(figures, indent=1), "utf-8")
+        if self._sessions and (self.plan.settings.rank or not trained):
+            who = self.plan.name if trained else "zero-shot"
+            spec = self._model_string(next(model.parameters()).device.type, trained)
+            for sessions in self._sessions.values():
+                figures |= sessions.score(spec, self.folder, who, self.plan.settings.seed)
+                (self.folder / f"{name}.json").write_text(json.dumps(figures, indent=1), "utf-8")
         return figures
+
+    def _model_string(self, device: str, trained: bool) -> str:
+        adapter = f"+{(self.folder / f'{self.plan.name}.gguf').resolve()}" if trained else ""
+        return f"transformers:{self.base.resolve()}{adapter}?device={device}"
 
     def _others(self, tested: HumanDecisions) -> HumanDecisions:
         """Other people's decisions in the tasks that are tested; where nobody else is known, those of the tested."""
-        tables = [each.everything.table for each in self._divisions.values()]
+        tables = [each.everything.table for each in self._decisions.values()]
         known = pl.concat([tested.table.clear(), *tables]).filter(pl.col("task").is_in(list(tested.tasks)))
         alone = tested.table.filter(~pl.col("task").is_in(known["task"].unique().implode()))
         return HumanDecisions(tested.tasks, pl.concat([known, alone]))
 
-    def _parts(self, division: _Division) -> dict[str, str]:
-        held_out = self.plan.held_out
-        parts = {}
-        for name, task in division.everything.tasks.items():
-            if _has(task.topics, held_out.topics):
-                parts[name] = "unseen topic"
-            elif (
-                name not in division.training.tasks
-            ):  # Also where `person` names a session, and a whole task is held out.
-                parts[name] = "unseen task"
-            else:
-                parts[name] = "attitude" if task.family == "attitude" else "trained task"
-        return parts
-
     def manifest(self, looks: list[Look], figures: dict[str, Any]) -> dict[str, Any]:
         """What went into the adapter and how it scores: data with digests and licences, splits, settings, curve."""
-        data = [
-            {
-                "name": folder.name,
-                "sha256": _digest(folder),
-                "licence": "; ".join(division.training.licences),
-                "decisions": division.training.table.height,
-                "people": division.training.table["person"].n_unique(),
-                "tasks": sorted(division.training.tasks),
-            }
-            for folder, division in self._divisions.items()
-        ]
-        calibrated = self.plan.kind == "calibrated"
-        if calibrated:
+        data = [each.manifest() for each in self._divisions]
+        assumptions: list[Assumption] = []
+        if self.plan.situations:
             data.append({"name": "made-up situations", "sha256": "", "licence": "CC0-1.0"})
+            assumptions += ASSUMPTIONS
+        if self.plan.made_up_sessions:
+            assumptions.append(SHOPPER_ASSUMPTION)
         return {
             "kind": self.plan.kind,
             "licence": self.plan.adapter_licence,
             "note": self.plan.note,
             "data": data,
-            "assumptions": [vars(each) for each in ASSUMPTIONS] if calibrated else [],
+            "assumptions": [vars(each) for each in assumptions],
             "splits": {
                 "people": "crc32(person) modulo 10: 0 test, 1 development, the rest training",
                 "tasks held out": sorted(self.plan.held_out.tasks),
@@ -313,57 +263,6 @@ def _base_file(base: str) -> Path:
     if not path.exists():
         raise TrainingError(f"there is no model {path}.", "Name a GGUF file or a folder, or `embedded`.")
     return path
-
-
-def _check_licences(decisions: HumanDecisions, allowed: tuple[str, ...]) -> None:
-    others = {licence: tasks for licence, tasks in decisions.licences.items() if licence not in allowed}
-    if others:
-        licence, tasks = next(iter(others.items()))
-        raise TrainingError(
-            f"{sum(len(each) for each in others.values())} tasks are under a licence that the plan does not name: "
-            f"{licence!r} (such as {tasks[0]}).",
-            "Add the licence under `licences:` if it allows this use, or leave these tasks out of the folder.",
-        )
-
-
-def _has(topics: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    return not set(topics).isdisjoint(wanted)
-
-
-def _without(everything: HumanDecisions, test: HumanDecisions) -> HumanDecisions:
-    """All decisions but those of the test people."""
-    rest = everything.table.join(test.table.select("task", "person").unique(), on=["task", "person"], how="anti")
-    return HumanDecisions(everything.tasks, rest)
-
-
-def _figures(table: pl.DataFrame, scored: pl.DataFrame, others: HumanDecisions) -> dict[str, Any]:
-    figures = {}
-    for (part,), tasks in table.group_by("part", maintain_order=True):
-        mine = scored.filter(pl.col("task").is_in(tasks["task"].implode()))
-        figures[str(part)] = _summary(tasks) | {"gap": dict(gap_closed(mine, others))}
-    return figures
-
-
-def _summary(tasks: pl.DataFrame) -> dict[str, float]:
-    """Means over tasks, and in how many tasks the log-loss is below that of the shares and of chance."""
-    sizes = tasks["decisions"].to_numpy().astype(float)
-    names = ("accuracy", "majority", "log_loss", "majority_log_loss", "uniform_log_loss", "brier", "mass")
-    columns = {name: tasks[name].to_numpy() for name in names}
-    return {name: float(values.mean()) for name, values in columns.items()} | {
-        "tasks": float(tasks.height),
-        "decisions": float(sizes.sum()),
-        "below_majority_log_loss": float((columns["log_loss"] < columns["majority_log_loss"]).mean()),
-        "pooled_accuracy": float(np.average(columns["accuracy"], weights=sizes)),
-        "pooled_majority": float(np.average(columns["majority"], weights=sizes)),
-    }
-
-
-def _digest(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for name in ("tasks.jsonl", "decisions.parquet", "decisions.csv"):
-        if (folder / name).is_file():
-            digest.update(bytes.fromhex(sha256(folder / name)))
-    return digest.hexdigest()
 
 
 def _write_curve(path: Path, looks: list[Look]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -10,6 +10,7 @@ from populace.base.errors import PopulaceError
 from populace.base.foreign import for_shell
 from populace.base.formatting import plural
 from populace.engine.replay import scenario_class
+from populace.engine.report_table import ReportTable
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table
 from populace.experiments.reports.document import Report
@@ -19,8 +20,8 @@ from populace.runs.reader import RunReader
 from populace.runs.settings_text import origin_rows, settings_rows
 
 
-def run_report(run: RunReader, card: ValidityCard) -> Report:
-    """Settings, metrics, tables of the scenario, validity card, how to repeat it, manifest."""
+def run_report(run: RunReader, card: ValidityCard, findings: Sequence[ReportTable] = ()) -> Report:
+    """Settings, metrics, tables of the scenario and further ones, validity card, how to repeat it, manifest."""
     manifest = run.manifest
     status = manifest.status
     origin = f"A run with Populace, begun {manifest.created[:10]}. {status.state.capitalize()}: {status.reason}."
@@ -31,7 +32,7 @@ def run_report(run: RunReader, card: ValidityCard) -> Report:
     summary = (Prose([counts, f"Validity: {card.verdict}"]),)
     settings = (Heading("Settings"), Facts(settings_rows(run)))
     validity = (Heading("Validity card"), Card(card))
-    body: list[Block] = [*settings, *_metrics(run), *_findings(run), *validity, *_repeat(run)]
+    body: list[Block] = [*settings, *_metrics(run), *_findings(run), *_tables(findings), *validity, *_repeat(run)]
     return Report(run.name, lead, summary, tuple(body), card)
 
 
@@ -54,6 +55,10 @@ def _findings(run: RunReader) -> Iterator[Block]:
     except PopulaceError as error:
         yield Prose([f"The scenario itself has nothing to add: {error.what}"])
         return
+    yield from _tables(tables)
+
+
+def _tables(tables: Sequence[ReportTable]) -> Iterator[Block]:
     for table in tables:
         yield Heading(table.title, 3)
         yield Table(table.table)

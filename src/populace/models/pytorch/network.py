@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from populace.models.adapters import Adapter
+from populace.models.pytorch.kernels import gate, join, turn
 from populace.models.pytorch.weights import Weights, read_weights
 
 Caches = list[tuple[Any, Any]]
@@ -49,7 +50,6 @@ class Network:
     def __init__(self, weights: Weights) -> None:
         import torch
 
-        self._turn, self._gate, self._join = _turn, _gate, _join
         tensors = weights.tensors
         self.shape = weights.shape
         self.embeddings = tensors["model.embed_tokens.weight"]
@@ -69,43 +69,47 @@ class Network:
         """How many numbers the widest step of a layer has for each token."""
         return int(self.layers[0].gates.shape[0])
 
-    def fuse(self) -> None:
-        """Compile the steps between the products of matrices, which then pass over the memory once each.
-
-        Compiling takes seconds, so it pays for many prompts only.
-        """
-        import torch
-
-        if self._turn is _turn:
-            self._turn, self._gate, self._join = (
-                torch.compile(function, dynamic=True) for function in (_turn, _gate, _join)
-            )
-
     def logits(self, states: Any) -> Any:
         """The score of every token after each state, as 32-bit floats."""
         import torch
 
         return torch.nn.functional.linear(states, self.head).float()
 
-    def read(self, tokens: Any, *, shared: Caches | None = None, caches: bool = False) -> tuple[Any, Caches]:
-        """The states after every token of prompts, and keys and values where they are wanted.
+    def read(
+        self, tokens: Any, *, shared: Caches | None = None, caches: bool = False, last: Any = None
+    ) -> tuple[Any, Caches]:
+        """The states after tokens of prompts, and keys and values where they are wanted.
 
         Args:
             tokens: The tokens of each row; rows that are shorter are filled up at their end, with any token.
             shared: Keys and values of the beginning that all rows share, in one row.
             caches: Whether to return the keys and values.
+            last: The place of one token in each row: the state after this token is returned, and no other.
         """
+        import torch
+
+        rows, width = tokens.shape
         start = shared[0][0].shape[2] if shared else 0
-        cosines, sines = (table[start : start + tokens.shape[1], None] for table in (self.cosines, self.sines))
+        places = torch.arange(start, start + width, device=self.device).repeat(rows)
         collected: Caches = []
 
-        def attention(index: int, queries: Any, keys: Any, values: Any) -> Any:
-            queries, keys, values = (part.transpose(1, 2) for part in (queries, keys, values))
+        def attention(index: int, vectors: Any) -> Any:
+            queries, keys, values = (part.transpose(1, 2) for part in self._parts(vectors, rows))
             if caches:
-                collected.append((keys, values))
-            return self._attention(queries, keys, values, shared[index] if shared else None).transpose(1, 2)
+                collected.append((keys.contiguous(), values.contiguous()))
+            found, constants = _attend(queries, keys, values, causal=True)
+            if shared is None:
+                return found.transpose(1, 2)
+            # The tokens of all rows are one long row here: the shared beginning is read once for all prompts.
+            long = self._parts(vectors, 1)[0].transpose(1, 2)
+            also_found, also_constants = _attend(long, *shared[index], causal=False)
+            also_found = also_found.transpose(1, 2).reshape(rows, width, *also_found.shape[1::2])
+            return join(found.transpose(1, 2), constants, also_found, also_constants[0].unflatten(-1, (rows, width)))
 
-        return self._layers(tokens, cosines, sines, attention), collected
+        if last is not None:
+            last = torch.arange(0, rows * width, width, device=self.device) + last
+        states = self._layers(tokens.flatten(), places, attention, last)
+        return states if last is not None else states.unflatten(0, (rows, width)), collected
 
     def advance(self, tokens: Any, places: Any, keys: Any, values: Any) -> Any:
         """The state of each row after one more token, which is also entered into the caches.
@@ -123,48 +127,49 @@ class Network:
         visible = (torch.arange(keys.shape[3], device=self.device) <= places[:, None])[:, None, None]
         visible = visible.expand(-1, -1, groups, -1)
 
-        def attention(index: int, query: Any, key: Any, value: Any) -> Any:
-            keys[index][rows, :, places], values[index][rows, :, places] = key[:, 0], value[:, 0]
+        def attention(index: int, vectors: Any) -> Any:
+            query, key, value = (part[:, 0] for part in self._parts(vectors, len(tokens)))
+            keys[index][rows, :, places], values[index][rows, :, places] = key, value
             grouped = query.reshape(len(tokens), self.shape.kv_heads, groups, self.shape.head_width)
-            found = torch.nn.functional.scaled_dot_product_attention(
+            return torch.nn.functional.scaled_dot_product_attention(
                 grouped, keys[index], values[index], attn_mask=visible
             )
-            return found.reshape(query.shape)
 
-        cosines, sines = (table[places][:, None, None] for table in (self.cosines, self.sines))
-        return self._layers(tokens[:, None], cosines, sines, attention)[:, 0]
+        return self._layers(tokens, places, attention)
 
-    def _layers(self, tokens: Any, cosines: Any, sines: Any, attention: Callable[..., Any]) -> Any:
+    def _layers(self, tokens: Any, places: Any, attention: Callable[[int, Any], Any], last: Any = None) -> Any:
+        """The states after tokens.
+
+        Args:
+            tokens: The tokens of all rows.
+            places: The place of each in its row.
+            attention: Attention of a layer: a function of its number and of queries, keys and values, all three in the
+                shape (tokens, heads, numbers of a head).
+            last: Which of the tokens the last layer is computed for; all of them without it.
+        """
         import torch
 
         linear, shape = torch.nn.functional.linear, self.shape
         states = torch.nn.functional.embedding(tokens, self.embeddings) * self._scale
-        ends = [shape.heads * shape.head_width, shape.kv_heads * shape.head_width, shape.kv_heads * shape.head_width]
+        turned = shape.heads + shape.kv_heads
         for index, layer in enumerate(self.layers):
-            parts = linear(self._norm(states, layer.attention_norm), layer.inputs, layer.inputs_bias).split(ends, -1)
-            queries, keys, values = (part.unflatten(-1, (-1, shape.head_width)) for part in parts)
-            turned = (self._turn(part, cosines, sines) for part in (queries, keys))
-            found = attention(index, *turned, values)
-            states = states + linear(found.flatten(-2), layer.outputs)
-            gated = self._gate(linear(self._norm(states, layer.feed_norm), layer.gates))
-            states = states + linear(gated, layer.down)
+            vectors = linear(self._norm(states, layer.attention_norm), layer.inputs, layer.inputs_bias)
+            vectors = vectors.unflatten(-1, (-1, shape.head_width))
+            turn(vectors[:, :turned], places, self.cosines, self.sines)
+            found = attention(index, vectors).reshape(len(tokens), -1)
+            if last is not None and index == len(self.layers) - 1:
+                states, found = states[last], found[last]
+            states = torch.addmm(states, found, layer.outputs.T)
+            gated = gate(linear(self._norm(states, layer.feed_norm), layer.gates))
+            states = torch.addmm(states, gated, layer.down.T)
         return self._norm(states, self.norm_weight)
 
-    def _attention(self, queries: Any, keys: Any, values: Any, shared: tuple[Any, Any] | None) -> Any:
-        """Attention of every token to those before it in its row, and to the shared beginning."""
-        rows, heads, width, size = queries.shape
-        kv_heads = keys.shape[1]
-        groups = heads // kv_heads
-        own = [part.repeat_interleave(groups, 1) if groups > 1 else part for part in (keys, values)]
-        found, constants = _attend(queries, *own, causal=True)
-        if shared is None:
-            return found
-        # One long row for each head of the keys: the shared beginning is read once for all prompts.
-        long = queries.reshape(rows, kv_heads, groups, width, size).transpose(0, 1).reshape(1, kv_heads, -1, size)
-        also_found, also_constants = _attend(long, *shared, causal=False)
-        also_found = also_found.reshape(kv_heads, rows, groups, width, size).transpose(0, 1).reshape(queries.shape)
-        also_constants = also_constants.reshape(kv_heads, rows, groups, width).transpose(0, 1)
-        return self._join(found, constants, also_found, also_constants.reshape(rows, heads, width))
+    def _parts(self, vectors: Any, rows: int) -> tuple[Any, ...]:
+        """Queries, keys and values of the shape (rows, tokens, heads, numbers of a head)."""
+        parts: tuple[Any, ...] = vectors.unflatten(0, (rows, -1)).split(
+            [self.shape.heads, self.shape.kv_heads, self.shape.kv_heads], 2
+        )
+        return parts
 
     def _norm(self, states: Any, weight: Any) -> Any:
         import torch
@@ -196,39 +201,18 @@ def load_network(
     return Network(read_weights(path, device, last, adapter))
 
 
-def _turn(vectors: Any, cosines: Any, sines: Any) -> Any:
-    """Vectors turned by the place of their token; the first half of a vector is paired with the second."""
-    import torch
-
-    # Products with 32-bit floats are such floats; a copy of the vectors as 32-bit floats would take as long again.
-    first, second = vectors.chunk(2, -1)
-    parts = torch.addcmul(first * cosines, second, sines, value=-1), torch.addcmul(second * cosines, first, sines)
-    return torch.cat([part.to(vectors.dtype) for part in parts], -1)
-
-
-def _gate(joined: Any) -> Any:
-    """The second half of the numbers of each token, let through by the first."""
-    import torch
-
-    gates, ups = joined.chunk(2, -1)
-    return torch.nn.functional.silu(gates) * ups
-
-
-def _join(found: Any, constants: Any, also_found: Any, also_constants: Any) -> Any:
-    """Attention to two sets of tokens as attention to all of them."""
-    import torch
-
-    share = torch.sigmoid(also_constants - constants)[..., None]
-    return torch.addcmul(also_found * share, found, 1 - share).to(found.dtype)
-
-
 def _attend(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[Any, Any]:
-    """Attention with the logarithms of its normalising constants."""
+    """Attention with the logarithms of its normalising constants.
+
+    There may be fewer heads of keys and values than of queries; each is then read by several of these.
+    """
     import torch
 
     operations = torch.ops.aten
     if queries.is_cuda:
         result = operations._scaled_dot_product_flash_attention(queries, keys, values, 0.0, causal)
     else:
+        groups = queries.shape[1] // keys.shape[1]
+        keys, values = (part.repeat_interleave(groups, 1) if groups > 1 else part for part in (keys, values))
         result = operations._scaled_dot_product_flash_attention_for_cpu(queries, keys, values, 0.0, causal)
     return result[0], result[1][..., : queries.shape[2]]

@@ -4,18 +4,24 @@ A computation is begun and collected later: while a GPU computes a batch, the pr
 with the results of the batch before.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from populace.models.pytorch.network import Caches, Network
+from populace.models.pytorch.option_tokens import OptionTable
 from populace.models.pytorch.token_rows import Indices, TokenRows
 
-_FEWEST_TOKENS, _MASS = 10, 0.9999
-"""So many of the most likely tokens always belong to a distribution. Of the others those do that can begin an answer,
-up to the token at which all tokens so far hold this mass."""
+_MOST_LIKELY, _LIKELY = 10, 0.001
+"""So many of the most likely tokens belong to a distribution, as far as they have this probability."""
+_POSSIBLE = 1e-6
+"""All tokens belong to it from this probability on, where options are not known."""
+_SMALL, _SMALL_SHARE = 1e-4, 1e-3
+"""A token that can begin an option is left out if its probability is below the first, and below this share of the most
+likely such token: all that are left out move a distribution over options by less than half a hundredth."""
 _DECIMALS = 5
 """Of log-probabilities: more would be noise, and take as much room again in the call store."""
 _SCORES_AT_ONCE = 200_000_000
@@ -46,22 +52,19 @@ class Distributions:
         are_finite: npt.NDArray[np.bool_] = np.isfinite(self._parts[0][:, 0].numpy())
         return are_finite
 
-    def pairs(
-        self, texts: Sequence[str], most: Indices, can_begin: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.bool_]]
-    ) -> tuple[list[tuple[str, float]], list[int]]:
+    def pairs(self, texts: Sequence[str], most: Indices) -> tuple[list[tuple[str, float]], list[int]]:
         """The texts of tokens with their log-probabilities, for one prompt after the other, and where each ends.
 
         Args:
             texts: The text of every token.
             most: How many tokens each prompt may have.
-            can_begin: Says which of less likely tokens, in a row for each prompt, can begin an answer.
         """
         values, places, counts = (part.numpy() for part in self._parts)
-        wanted = np.arange(values.shape[1]) < np.minimum(counts, most)[:, None]
-        wanted[:, _FEWEST_TOKENS:] &= can_begin(places[:, _FEWEST_TOKENS:])
+        counts = np.minimum(counts, most)
+        wanted = np.arange(values.shape[1]) < counts[:, None]
         tokens = map(texts.__getitem__, places[wanted].tolist())
         numbers = values[wanted].astype(np.float64).round(_DECIMALS)
-        return list(zip(tokens, numbers.tolist(), strict=True)), np.cumsum(wanted.sum(1)).tolist()
+        return list(zip(tokens, numbers.tolist(), strict=True)), np.cumsum(counts).tolist()
 
 
 class Scorer:
@@ -80,7 +83,7 @@ class Scorer:
         """Let go of the beginning of the last batch."""
         self._beginning = None
 
-    def begin(self, rows: TokenRows, which: Indices, shared: int, most: int) -> Distributions:
+    def begin(self, rows: TokenRows, which: Indices, shared: int, most: int, options: OptionTable) -> Distributions:
         """Begin to compute a batch.
 
         Args:
@@ -88,18 +91,22 @@ class Scorer:
             which: Which of them are computed.
             shared: How many tokens they begin with in common; these are computed once, and kept for the next batch.
             most: How many tokens are wanted for a prompt at most.
+            options: The tokens with which the options of these prompts can begin.
         """
         import torch
 
         network = self._network
         caches = self._shared_caches(rows, int(which[0]), shared) if shared else None
         tokens, last = rows.table(which, shared), rows.lengths[which] - shared - 1
-        found, _ = network.read(self._on_device(tokens), shared=caches)
-        states = found[torch.arange(len(which), device=network.device), self._on_device(last)]
-        del found
+        states, _ = network.read(self._on_device(tokens), shared=caches, last=self._on_device(last))
+        numbers, table = self._on_device(options.numbers), self._on_device(options.tokens)
         most = min(most, self._token_count)
+        likely = min(most, _MOST_LIKELY) if options.are_known else most
         size = max(1, _SCORES_AT_ONCE // network.head.shape[0])
-        parts = [self._best(states[begin : begin + size], most) for begin in range(0, len(which), size)]
+        parts = [
+            self._best(states[begin : begin + size], likely, most, table[numbers[begin : begin + size]])
+            for begin in range(0, len(which), size)
+        ]
         values, places, counts = (torch.cat(each) for each in zip(*parts, strict=True))
         event = None
         if network.device.type == "cuda":
@@ -127,11 +134,33 @@ class Scorer:
         # A copy from page-locked memory does not wait for the batch before; the memory is used again only after it.
         return tensor.pin_memory().to(self._network.device, non_blocking=True)
 
-    def _best(self, states: Any, most: int) -> tuple[Any, Any, Any]:
+    def _best(self, states: Any, likely: int, most: int, options: Any) -> tuple[Any, Any, Any]:
+        """The tokens of each distribution with their log-probabilities, in falling order, and how many they are.
+
+        Args:
+            states: The state after each prompt.
+            likely: How many of the most likely tokens are looked at.
+            most: How many tokens there may be.
+            options: The tokens with which options can begin, in a row for each prompt, filled up with -1; a row without
+                any stands for options that are not known.
+        """
         import torch
 
         logits = self._network.logits(states)
-        values, places = logits[:, : self._token_count].topk(most, -1)
-        values = values - logits.logsumexp(-1, keepdim=True)
-        counts = (values.exp().cumsum(-1) < _MASS).sum(-1).add(1).clamp(min=_FEWEST_TOKENS, max=most)
-        return values, places.to(torch.int32), counts
+        sums = logits.logsumexp(-1, keepdim=True)
+        is_known = (options >= 0).any(-1, keepdim=True)
+        values, places = logits[:, : self._token_count].topk(likely, -1)
+        values = values - sums
+        rank = torch.arange(values.shape[1], device=values.device)
+        least = torch.where(is_known, math.log(_LIKELY), math.log(_POSSIBLE))
+        belongs = (rank == 0) | (values >= least) & (~is_known | (rank < _MOST_LIKELY))
+        values = values.masked_fill(~belongs, -torch.inf)
+        if options.shape[1]:
+            chosen = (logits.gather(-1, options.clamp(min=0)) - sums).masked_fill(options < 0, -torch.inf)
+            least = (chosen.amax(-1, keepdim=True) + math.log(_SMALL_SHARE)).clamp(max=math.log(_SMALL))
+            is_in = ((options[:, :, None] == places[:, None, :]) & belongs[:, None, :]).any(-1)
+            values = torch.cat([values, chosen.masked_fill(is_in | (chosen < least), -torch.inf)], -1)
+            values, order = values.sort(dim=-1, descending=True, stable=True)
+            places = torch.cat([places, options], -1).gather(-1, order)
+        counts = (values > -torch.inf).sum(-1).clamp(min=1, max=most)
+        return values[:, :most], places[:, :most].to(torch.int32), counts

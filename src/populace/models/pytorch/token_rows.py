@@ -89,15 +89,11 @@ class TokenRows:
         beginnings: The different beginnings.
         beginning: Which of them each row has.
         own: The own tokens of each row.
-        beginning_words: What each beginning repeats of the conversation, as numbers of beginnings of words.
-        own_words: The same for each row.
     """
 
     beginnings: TokenLists
     beginning: Indices
     own: TokenLists
-    beginning_words: TokenLists
-    own_words: TokenLists
 
     def __len__(self) -> int:
         return len(self.own)

@@ -12,9 +12,8 @@ import numpy as np
 from populace.base.control_tokens import neutralise_tokens, token_pattern
 from populace.base.documents import DocumentError, read_json, read_text
 from populace.base.errors import ModelFileError
-from populace.models.base import ChatMessage, Request
+from populace.models.base import Request
 from populace.models.gguf_header import read_fields
-from populace.models.pytorch.first_words import beginnings_of
 from populace.models.pytorch.token_rows import TokenLists, TokenRows
 from populace.models.pytorch.words import SPLITS, WHOLE, WordTokens, cut_text, cuts_at_spaces
 from populace.models.vocabulary import SPECIAL_TYPES
@@ -35,7 +34,6 @@ class _Form:
         before: What stands between that token and the text.
         after: What stands between the text and the next special token.
         ending: That token and all that follows, up to the end of the lead.
-        words: The beginnings of words in what was said before, the system's message left out.
     """
 
     number: int
@@ -43,7 +41,6 @@ class _Form:
     before: str = ""
     after: str = ""
     ending: str = ""
-    words: Sequence[int] = ()
 
 
 _WITHOUT = _Form(0, [])
@@ -87,11 +84,10 @@ class ChatTokenizer:
         table = self._words
         if table is None:
             lists = TokenLists.of(self._encoded_texts([self._text(request) for request in requests]))
-            spoken = TokenLists.of([beginnings_of(_spoken(request.messages)) for request in requests])
-            return TokenRows(TokenLists.of([[]]), np.zeros(len(lists), np.int64), lists, TokenLists.of([[]]), spoken)
+            return TokenRows(TokenLists.of([[]]), np.zeros(len(lists), np.int64), lists)
         table.make_room()
         forms: dict[tuple[Any, ...], _Form] = {}
-        beginnings, beginning_words, number = [_WITHOUT.beginning], [_WITHOUT.words], []
+        beginnings, number = [_WITHOUT.beginning], []
         words: list[str] = []
         ends: list[int] = []
         pattern = self._pattern
@@ -104,7 +100,6 @@ class ChatTokenizer:
                 form = forms[key] = self._form(request, len(beginnings))
                 if form.number:
                     beginnings.append(form.beginning)
-                    beginning_words.append(form.words)
             if pattern is not None:
                 text = neutralise_tokens(text, pattern)
             if form.number and text == text.strip() and WHOLE not in text:
@@ -116,9 +111,9 @@ class ChatTokenizer:
             number.append(form.number)
             ends.append(len(words))
         parts = np.cumsum([len(each) for each in beginnings])
-        shared, _ = table.lists(list(chain.from_iterable(beginnings)), parts)
-        own, own_words = table.lists(words, np.array(ends, np.int64))
-        rows = TokenRows(shared, np.array(number, np.int64), own, TokenLists.of(beginning_words), own_words)
+        shared = table.lists(list(chain.from_iterable(beginnings)), parts)
+        own = table.lists(words, np.array(ends, np.int64))
+        rows = TokenRows(shared, np.array(number, np.int64), own)
         # Some are read as a whole as well, to be sure.
         for index in {0, int(np.argmax(rows.lengths))} if requests else ():
             if rows.row(index) != self.encode(self._text(requests[index])):
@@ -137,8 +132,7 @@ class ChatTokenizer:
             return _WITHOUT
         pieces = [piece for pair in zip(frame, earlier, strict=False) for piece in pair]
         beginning = "".join([*pieces, frame[-2].removesuffix(before)])
-        words = beginnings_of(_spoken(request.messages[:-1]))
-        return _Form(number, self._cut_words(beginning), WHOLE + before, after, WHOLE + "".join(rest), words)
+        return _Form(number, self._cut_words(beginning), WHOLE + before, after, WHOLE + "".join(rest))
 
     def _cut_words(self, text: str) -> list[str]:
         """The words of a text with special tokens, each of which is a word."""
@@ -216,11 +210,6 @@ class ChatTokenizer:
     def _neutral(self, text: str) -> str:
         """The text without special tokens that only this model knows; those of known forms are gone already."""
         return text if self._pattern is None else neutralise_tokens(text, self._pattern)
-
-
-def _spoken(messages: Sequence[ChatMessage]) -> str:
-    """What was said in a conversation, the system's message left out."""
-    return "\n".join(text for role, text in messages if role != "system")
 
 
 def _compiled(path: Path, template: str | None) -> Any:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from populace.models.pytorch.first_words import beginnings_of
 from populace.models.pytorch.token_rows import Indices, TokenLists
 
 WHOLE = "\0"
@@ -84,7 +83,7 @@ class WordTokens:
 
     def _clear(self) -> None:
         self._codes = _Codes()
-        self._tokens, self._beginnings = TokenLists.of([]), TokenLists.of([])
+        self._tokens = TokenLists.of([])
         self._is_loose = np.zeros((2, 0), np.bool_)
 
     def make_room(self) -> None:
@@ -92,8 +91,8 @@ class WordTokens:
         if len(self._codes) > _MOST_WORDS:
             self._clear()
 
-    def lists(self, words: list[str], ends: Indices) -> tuple[TokenLists, TokenLists]:
-        """The tokens of rows of words, and the numbers of the beginnings of these words.
+    def lists(self, words: list[str], ends: Indices) -> TokenLists:
+        """The tokens of rows of words.
 
         Args:
             words: The words of all rows, as `cut_text` returns them, or a text cut at every space, with what follows it
@@ -110,7 +109,7 @@ class WordTokens:
                     rows[row] = [*cut_text(" ".join((first[1:], *others))), ending]
             codes = self._codes_of(list(chain.from_iterable(rows)))
             ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
-        return self._tokens.join(codes, ends), self._beginnings.join(codes, ends)
+        return self._tokens.join(codes, ends)
 
     def _codes_of(self, words: list[str]) -> Indices:
         codes = np.fromiter(map(self._codes.__getitem__, words), np.int64, len(words))
@@ -133,7 +132,6 @@ class WordTokens:
         texts = [word[1:] if word[:1] == WHOLE else f" {word}" for word in words]
         encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         self._tokens = self._tokens.extended([encoding.ids for encoding in encodings])
-        self._beginnings = self._beginnings.extended([beginnings_of(text) for text in texts])
         starts_loose = [word[:1] != WHOLE and (not word or word[0].isspace()) for word in words]
         ends_loose = [not word or word[-1].isspace() for word in words]
         self._is_loose = np.concatenate((self._is_loose, np.array([starts_loose, ends_loose])), axis=1)

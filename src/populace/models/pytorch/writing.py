@@ -167,12 +167,14 @@ class _Plan:
         tokens = np.zeros((height, width), np.int64)
         for place, row in enumerate(which):
             tokens[place, : len(drafts[row].prompt)] = drafts[row].prompt
-        found, caches = self.network.read(torch.from_numpy(tokens).to(self.network.device), caches=True)
         rows = torch.tensor(which, device=self.network.device)
+        last = torch.zeros(height, device=self.network.device, dtype=torch.long)
+        last[: len(which)] = self.lengths[rows] - 1
+        ends, caches = self.network.read(torch.from_numpy(tokens).to(self.network.device), caches=True, last=last)
         for layer, (keys, values) in enumerate(caches):
             self.keys[layer, rows, :, :width] = keys[: len(which)]
             self.values[layer, rows, :, :width] = values[: len(which)]
-        states[rows] = found[torch.arange(len(which), device=rows.device), self.lengths[rows] - 1]
+        states[rows] = ends[: len(which)]
 
     def choose(self, states: Any) -> None:
         """Draw the next token of each row and enter it."""

@@ -26,6 +26,8 @@ def read_web_table(path: Path, *, most: int, rows: int) -> pl.DataFrame:
         WorldError: If it cannot be read, is too large, or a line is no JSON object.
     """
     ending = path.suffix.lower()
+    if not path.exists():
+        raise WorldError(f"there is no file {path}.", "Name a CSV, JSONL or Parquet file.")
     if ending not in ENDINGS or not path.is_file():
         raise WorldError(f"{path} is not a CSV, JSONL or Parquet file.", f"Its name ends with {', '.join(ENDINGS)}.")
     size = path.stat().st_size

@@ -16,6 +16,7 @@ def get_survey(studio: Studio, name: str, item: str = "", by: str = "", person: 
         "items": data.item_table(results).to_dicts(),
         "columns": data.group_columns(results),
         "marginals": results.marginals(*chosen).to_dicts(),
+        "open_answers": results.open_answers(item).to_dicts() if item in results.open_items else [],
         "crosstab": results.crosstab(item, by).to_dicts() if item and by else [],
         "answers": data.person_answers(results, person).to_dicts() if person else [],
     }

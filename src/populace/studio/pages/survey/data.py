@@ -29,9 +29,11 @@ def item_table(results: SurveyResults) -> pl.DataFrame:
     return pl.DataFrame(rows).join(results.statuses, on="item", how="left", maintain_order="left")
 
 
-def closed_items(results: SurveyResults) -> list[str]:
-    """The items whose answers can be counted."""
-    return list(dict.fromkeys(v.item for v in results.variables if v.categories or v.dtype != pl.String()))
+def item_answers(results: SurveyResults, item: str) -> pl.DataFrame:
+    """How the answers to an item are distributed; answers in own words in groups, each with an example."""
+    if item in results.open_items:
+        return results.open_answers(item).rename({"group": "value"})
+    return results.marginals(item)
 
 
 def group_columns(results: SurveyResults) -> list[str]:

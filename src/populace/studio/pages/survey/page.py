@@ -14,12 +14,12 @@ from populace.studio.shell.loading import load
 from populace.studio.shell.text import prose
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import bar_options
-from populace.studio.widgets.elements import fact_list, note, outline
+from populace.studio.widgets.elements import fact_list, outline
 from populace.studio.widgets.part_list import PartList
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.run_content import RunContent
 from populace.surveys import SurveyResults
-from populace.surveys.results import MARGINALS_NOTE
+from populace.surveys.results import MARGINALS_NOTE, OPEN_NOTE
 
 _ROWS = 25
 _MOST_PEOPLE = 1_000
@@ -76,13 +76,10 @@ class _SurveyPage:
         await self.show_person()
 
     def _show_choices(self) -> None:
-        items, columns = data.closed_items(self.results), data.group_columns(self.results)
-        self.item = self.item if self.item in items else (items[0] if items else "")
+        items, columns = [item.id for item in self.results.questionnaire.items], data.group_columns(self.results)
+        self.item = self.item if self.item in items else items[0]
         self.by = self.by if self.by in columns else ""
         with ui.row().classes("w-full items-center gap-3"):
-            if not items:
-                note("Every item of this survey is answered in own words.", classes="soft")
-                return
             item = outline(ui.select(items, label="Item", value=self.item), "item", "w-full max-w-xs")
             by = outline(ui.select({"": "everybody", **{c: c for c in columns}}, label="By", value=self.by), "by")
 
@@ -96,9 +93,7 @@ class _SurveyPage:
 
     async def show_answers(self) -> None:
         """The marginals of the chosen item, and the crosstab by the chosen column."""
-        if not self.item:
-            return
-        marginals = await load(self.results.marginals, self.item)
+        marginals = await load(data.item_answers, self.results, self.item)
         question = next(each.text for each in self.results.questionnaire.items if each.id == self.item)
         with self.answers.drawing():
             self.answers.note(question, 1_000, classes="foreign", name="question")
@@ -107,6 +102,8 @@ class _SurveyPage:
                 options = bar_options(shares, "value", ["share"])
                 self.answers.chart(f"{self.item}: share of each answer", options, shares, "marginals-chart")
             self.answers.table(marginals, marginals.columns, "marginals", size=_ROWS)
+            if self.item in self.results.open_items:
+                self.answers.note(OPEN_NOTE, classes="small", name="open-note")
             if self.by:
                 table = self.results.crosstab_text(self.item, self.by)
                 self.answers.note(f"{self.item} by {self.by}, with 95 % intervals", classes="small")

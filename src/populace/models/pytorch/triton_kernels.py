@@ -1,0 +1,84 @@
+"""The kernels of `kernels.py` in Triton; importing this module needs Triton."""
+
+from typing import Any
+
+import triton
+import triton.language as tl
+
+_BLOCK = 1024
+
+
+def turn(vectors: Any, places: Any, cosines: Any, sines: Any) -> None:
+    """See `kernels.turn`."""
+    tokens, heads, width = vectors.shape
+    grid = (tokens,)
+    size = triton.next_power_of_2(heads)
+    _turn[grid](vectors, places, cosines, sines, vectors.stride(0), heads, half=width // 2, size=size, num_warps=4)
+
+
+def gate(joined: Any) -> Any:
+    """See `kernels.gate`."""
+    tokens, width = joined.shape
+    result = joined.new_empty((tokens, width // 2))
+    count = result.numel()
+    _gate[(triton.cdiv(count, _BLOCK),)](joined, result, count, half=width // 2, block=_BLOCK, num_warps=4)
+    return result
+
+
+def join(one: Any, one_constants: Any, other: Any, other_constants: Any) -> Any:
+    """See `kernels.join`."""
+    one, other = one.contiguous(), other.contiguous()
+    rows, tokens, heads, width = one.shape
+    grid = (rows * tokens,)
+    _join[grid](
+        one, one_constants.contiguous(), other, other_constants.contiguous(), tokens, rows * tokens, heads=heads,
+        size=triton.next_power_of_2(heads), width=width, num_warps=4,
+    )  # fmt: skip
+    return one
+
+
+@triton.jit
+def _turn(vectors, places, cosines, sines, stride, heads, half: tl.constexpr, size: tl.constexpr):
+    token = tl.program_id(0).to(tl.int64)
+    numbers = tl.arange(0, half)[None, :]
+    head = tl.arange(0, size)[:, None]
+    angle = tl.load(places + token).to(tl.int64) * half
+    cosine, sine = tl.load(cosines + angle + numbers), tl.load(sines + angle + numbers)
+    first = vectors + token * stride + head * (2 * half) + numbers
+    second = first + half
+    inside = head < heads
+    x = tl.load(first, mask=inside).to(tl.float32)
+    y = tl.load(second, mask=inside).to(tl.float32)
+    tl.store(first, (x * cosine - y * sine).to(vectors.dtype.element_ty), mask=inside)
+    tl.store(second, (y * cosine + x * sine).to(vectors.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def _gate(joined, result, count, half: tl.constexpr, block: tl.constexpr):
+    place = tl.program_id(0).to(tl.int64) * block + tl.arange(0, block)
+    inside = place < count
+    token = place // half
+    source = joined + place + token * half
+    gates = tl.load(source, mask=inside).to(tl.float32)
+    ups = tl.load(source + half, mask=inside).to(tl.float32)
+    # Rounded in between, as PyTorch does it.
+    passed = (gates / (1.0 + tl.exp(-gates))).to(result.dtype.element_ty).to(tl.float32)
+    tl.store(result + place, (passed * ups).to(result.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def _join(
+    one, one_constants, other, other_constants, tokens, count,
+    heads: tl.constexpr, size: tl.constexpr, width: tl.constexpr,
+):  # fmt: skip
+    token = tl.program_id(0).to(tl.int64)
+    head = tl.arange(0, size)
+    inside = head < heads
+    row, place = token // tokens, token % tokens
+    a = tl.load(one_constants + (row * heads + head) * tokens + place, mask=inside, other=0.0)
+    b = tl.load(other_constants + head * count + token, mask=inside, other=0.0)
+    share = (1.0 / (1.0 + tl.exp(a - b)))[:, None]
+    places = token * (heads * width) + head[:, None] * width + tl.arange(0, width)[None, :]
+    x = tl.load(one + places, mask=inside[:, None]).to(tl.float32)
+    y = tl.load(other + places, mask=inside[:, None]).to(tl.float32)
+    tl.store(one + places, (y * share + x * (1.0 - share)).to(one.dtype.element_ty), mask=inside[:, None])

@@ -1,0 +1,95 @@
+"""Shares of people as targets: the network learns to answer each prompt as people in its place answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pydantic
+
+from populace.base.errors import TrainingError
+from populace.base.randomness import stream
+from populace.training.examples import TrainingExamples
+from populace.training.human_targets import Shares
+from populace.training.sequences import ModelVocabulary
+from populace.training.supervised import SupervisedSettings, Trainer
+
+
+class TargetSettings(pydantic.BaseModel):
+    """How shares of people are learned in a round.
+
+    Example:
+        >>> TargetSettings(passes=2).batch
+        16
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    learning_rate: float = pydantic.Field(default=5e-4, gt=0, le=1, description="The highest learning rate.")
+    passes: int = pydantic.Field(default=1, ge=1, le=1000, description="How often all decisions are gone through.")
+    batch: int = pydantic.Field(default=16, ge=1, le=4096, description="Packed sequences in a step.")
+    length: int = pydantic.Field(default=1024, ge=32, le=32_768, description="Tokens in a packed sequence.")
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class DecisionTargets:
+    """Decisions with the shares that their options should have, as a source of examples.
+
+    Attributes:
+        table: The decisions, as `sample_decisions` gives them.
+        shares: For each the shares; rows with NaN are left out.
+        origin: Where the shares come from.
+        seed: The seed of the order.
+    """
+
+    table: pl.DataFrame
+    shares: Sequence[Shares]
+    origin: str
+    seed: int = 0
+    parts: int = 1
+
+    def __len__(self) -> int:
+        return sum(not np.isnan(each).any() for each in self.shares)
+
+    def examples(self, part: int, pass_number: int = 0) -> TrainingExamples:
+        """All decisions that have shares, in the order of a pass."""
+        rows = zip(self.table.iter_rows(named=True), self.shares, strict=True)
+        examples = [
+            {
+                **{name: row[name] for name in ("system", "user", "lead", "person")},
+                "answers": row["replies"], "shares": shares.tolist(), "origin": self.origin,
+            }
+            for row, shares in rows
+            if not np.isnan(shares).any()
+        ]  # fmt: skip
+        order = stream(self.seed, f"targets/{pass_number}").permutation(len(examples))
+        return TrainingExamples.of([examples[place] for place in order])
+
+
+def learn_targets(
+    model: Any, vocabulary: ModelVocabulary, targets: DecisionTargets, settings: TargetSettings
+) -> list[float]:
+    """Train a network on the shares of people; prompts have the tokens that a run would send.
+
+    Args:
+        model: The network, as `load_base` gives it, with an adapter.
+        vocabulary: Its tokens.
+        targets: The decisions and their shares.
+        settings: How to train.
+
+    Returns:
+        The mean loss.
+    """
+    if not len(targets):
+        raise TrainingError("there are no decisions with shares of people to learn from.", "Sample more decisions.")
+    chosen = SupervisedSettings(
+        length=settings.length, batch=settings.batch, learning_rate=settings.learning_rate, pool=1, seed=settings.seed
+    )
+    trainer = Trainer(model, vocabulary, chosen)
+    trainer.train([targets], [settings.passes])
+    trainer.attention.network.set_attn_implementation("sdpa")
+    return [look.loss for look in trainer.looks]
