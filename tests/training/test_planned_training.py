@@ -98,9 +98,9 @@ def test_what_is_held_out_is_in_no_source(tmp_path, corpus, tiny_base):
         ({"data": []}, "data"),
         ({"data": [{"passes": 1}]}, "either `decisions`"),
         ({"data": [{"decisions": "corpus", "sessions": {"people": 9}}]}, "either `decisions`"),
-        ({"data": [{"sessions": "log.csv"}]}, "needs its `licence`"),
+        ({"data": [{"sessions": "log.csv"}]}, "need their `licence`"),
         ({"data": [{"sessions": {"people": 9}, "topics": ["x"]}]}, "choose among decisions"),
-        ({"data": [{"decisions": "corpus", "reasoning": "recorded"}]}, "belong to `sessions`"),
+        ({"data": [{"decisions": "corpus", "reasoning": "recorded"}]}, "belongs to `sessions`"),
         ({"data": [{"sessions": {"people": 9, "reasoning": "all"}}]}, "reasoning"),
         ({"data": [{"sessions": {"people": 0}}]}, "people: Input should be greater"),
         ({"data": [{"decisions": "corpus", "passes": 0}]}, "passes"),
@@ -206,6 +206,7 @@ def test_a_log_of_sessions_trains_an_adapter_that_is_scored_on_unseen_shops(tmp_
     done = populace("train", str(path), "--to", str(tmp_path / "out"), "--device", "cpu")
     assert done.returncode == 0, done.stderr
     assert "unseen people" in done.stdout and "majority by page" in done.stdout
+    assert f"--modeltransformers:{tiny_base}+" in "".join(done.stdout.split()), "an adapter works on its own base alone"
     card = read_adapter(tmp_path / "out" / "tiny.gguf").card
     assert card.kind == "human" and list(card.licences) == ["MIT"]
     figures = card.figures["sessions in unseen shops"]
@@ -213,7 +214,7 @@ def test_a_log_of_sessions_trains_an_adapter_that_is_scored_on_unseen_shops(tmp_
     assert figures["predictors"]["majority"]["accuracy"]["value"] == 1
     again = populace("train", str(path), "--to", str(tmp_path / "out"), "--device", "cpu", "--zero-shot", "--json")
     assert again.returncode == 0, again.stderr
-    assert "zero-shot" in json.loads(again.stdout)["figures"]["sessions in unseen shops"]["predictors"]
+    assert "zero-shot" in json.loads(again.stdout)["data"]["figures"]["sessions in unseen shops"]["predictors"]
 
 
 def test_made_up_sessions_make_an_adapter_calibrated(tmp_path, tiny_base):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -47,10 +48,17 @@ def train_command(
         figures = training.score(model, "zero_shot" if zero_shot else "figures", trained=not zero_shot)
     if not zero_shot and read.settings.rank:
         path = training.write_adapter(training.looks(), figures)
-        facts([("adapter", str(path)), ("use it", f"populace run norms --model embedded+{path}")])
+        facts([("adapter", str(path)), ("use it", f"populace run norms --model {_model_string(read.base, path)}")])
     report_json({"folder": str(training.folder), "figures": figures})
     _show_tasks({part: each for part, each in figures.items() if "tasks" in each})
     _show_sessions({part: each for part, each in figures.items() if "predictors" in each})
+
+
+def _model_string(base: str, adapter: Path) -> str:
+    """The model string of an adapter on the base that it was trained for."""
+    if base == "embedded":
+        return f"embedded+{adapter}"
+    return f"{'transformers' if Path(base).is_dir() else 'embedded'}:{base}+{adapter}"
 
 
 def _show_tasks(figures: dict[str, Any]) -> None:

@@ -11,7 +11,6 @@ import polars as pl
 import pydantic
 
 from populace.base import trust
-from populace.base.documents import DocumentError, parse_json, read_text
 from populace.base.errors import TrainingError
 from populace.base.modules import import_file, import_module, split_reference
 from populace.community.model_caller import ModelCaller
@@ -19,6 +18,7 @@ from populace.engine.workspace import Workspace
 from populace.models import check_model, model_code
 from populace.questions import Rating
 from populace.training.human_targets import HumanScoring
+from populace.training.recorded_examples import read_judgements
 
 Floats = npt.NDArray[np.float64]
 Scorer = Callable[[pl.DataFrame], Sequence[float]]
@@ -124,21 +124,29 @@ class Scoring(pydantic.BaseModel):
 
 
 def _people_scores(decisions: pl.DataFrame, workspace: Workspace) -> pl.Series:
-    """The mean score that raters gave to a prompt and its answer, from 0 to 1; null where nobody did."""
+    """The mean score that raters gave to a prompt and its answer, from 0 to 1; null where nobody did.
+
+    A rewritten answer counts as 0, and what the rater wrote in its place as 1.
+    """
     keys: dict[tuple[str, str, str], list[float]] = {}
-    folder = workspace.folder / "feedback"
-    for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
-        try:
-            for line in read_text(path).splitlines():
-                entry = parse_json(line)
-                if isinstance(entry, dict) and isinstance(entry.get("score"), int):
-                    messages = {each["role"]: each["content"] for each in entry["messages"]}
-                    key = (messages.get("system", ""), messages.get("user", ""), str(entry["value"]))
-                    keys.setdefault(key, []).append((entry["score"] - 1) / 4)
-        except (OSError, DocumentError, KeyError, TypeError) as error:
-            raise TrainingError(f"{path} is not a file of feedback: {error}.", "Move it elsewhere.") from error
-    matches = [keys.get((row[0], row[1], row[2])) for row in decisions.select("system", "user", "word").iter_rows()]
-    return pl.Series([None if each is None else sum(each) / len(each) for each in matches], dtype=pl.Float64)
+    rewrites: dict[tuple[str, str, str], list[float]] = {}
+    for line in read_judgements(workspace.folder / "feedback"):
+        messages = {each["role"]: each["content"] for each in line["messages"]}
+        prompt = messages.get("system", ""), messages.get("user", "")
+        if isinstance(line.get("score"), int):
+            keys.setdefault((*prompt, str(line["value"])), []).append((line["score"] - 1) / 4)
+        elif line.get("verdict") == "rewritten" and line.get("rewrite"):
+            # Somebody who rewrites an answer finds theirs right and the other one wrong.
+            keys.setdefault((*prompt, str(line["value"])), []).append(0.0)
+            rewrites.setdefault((*prompt, str(line["rewrite"]).strip()), []).append(1.0)
+    scores = []
+    for system, user, word, words, replies in decisions.select(
+        "system", "user", "word", "words", "replies"
+    ).iter_rows():
+        reply = replies[words.index(word)].strip()
+        mine = [*keys.get((system, user, word), ()), *rewrites.get((system, user, reply), ())]
+        scores.append(sum(mine) / len(mine) if mine else None)
+    return pl.Series(scores, dtype=pl.Float64)
 
 
 def _function(reference: str) -> Scorer:

@@ -42,14 +42,16 @@ SessionsOfPlan = Annotated[
 
 
 class DataPart(pydantic.BaseModel):
-    """Data that is learned from: human decisions, made-up situations, or web sessions.
+    """Data that is learned from: human decisions, made-up situations, web sessions, recorded runs, or feedback.
 
     Attributes:
         decisions: A folder with human decisions, as `HumanDecisions.read` takes it.
         situations: In place of it, how many parts of made-up situations.
         sessions: In place of both, a log of web sessions, as `WebSessions.read` takes it, or what is made up.
         reasoning: Whether the thoughts in sessions are learned: `none`, `recorded`, or `shuffled` as a control.
-        licence: The licence of a log of sessions, which has no place for it.
+        runs: In place of these, the folder of a recorded run, or of several: what its model answered is learned.
+        feedback: In place of these, the folder `feedback` of a workspace: rewritten answers and good ones are learned.
+        licence: The licence of a log of sessions, of runs or of feedback, which have no place for it.
         families: Only tasks of these families.
         topics: Only tasks with one of these topics.
         except_topics: No tasks with one of these topics.
@@ -62,6 +64,8 @@ class DataPart(pydantic.BaseModel):
     situations: int = pydantic.Field(default=0, ge=0, le=100_000)
     sessions: SessionsOfPlan | None = None
     reasoning: Literal["none", "recorded", "shuffled"] = "none"
+    runs: Path | None = None
+    feedback: Path | None = None
     licence: str = ""
     families: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
@@ -70,17 +74,26 @@ class DataPart(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="after")
     def _one_kind(self) -> DataPart:
-        if [self.decisions is not None, self.situations > 0, self.sessions is not None].count(True) != 1:
+        folders = (self.decisions, self.sessions, self.runs, self.feedback)
+        if sum(each is not None for each in folders) + (self.situations > 0) != 1:
             raise ValueError(
-                "give either `decisions`, a folder, or `situations`, a number of parts, or `sessions`, a log"
+                "give either `decisions`, a folder, or `situations`, a number of parts, or one of `sessions`, `runs` "
+                "and `feedback`"
             )
         if self.decisions is None and (self.families or self.topics or self.except_topics):
             raise ValueError("`families` and `topics` choose among decisions")
-        if self.sessions is None and (self.reasoning != "none" or self.licence):
-            raise ValueError("`reasoning` and `licence` belong to `sessions`")
-        if isinstance(self.sessions, Path) and not self.licence:
-            raise ValueError("a log of sessions needs its `licence`")
+        if self.sessions is None and self.reasoning != "none":
+            raise ValueError("`reasoning` belongs to `sessions`")
+        if not self.licence and (isinstance(self.sessions, Path) or self.runs or self.feedback):
+            raise ValueError("a log of sessions, runs and feedback need their `licence`")
+        if self.licence and (self.decisions is not None or self.situations):
+            raise ValueError("decisions say their own licence")
         return self
+
+    @property
+    def recorded(self) -> bool:
+        """Whether answers are learned that were recorded: of a model, or of raters."""
+        return self.runs is not None or self.feedback is not None
 
 
 class HeldOut(pydantic.BaseModel):
@@ -132,8 +145,12 @@ class TrainingPlan(pydantic.BaseModel):
     note: str = ""
 
     @property
-    def kind(self) -> Literal["human", "calibrated"]:
-        """Whether only people's decisions are learned, or assumptions too."""
+    def kind(self) -> Literal["human", "calibrated", "model", "judge"]:
+        """Whether only people's decisions are learned, or assumptions, another model, or what raters prefer."""
+        if any(part.runs for part in self.data):
+            return "model"
+        if any(part.feedback for part in self.data):
+            return "judge"
         return "calibrated" if self.situations or self.made_up_sessions else "human"
 
     @property
@@ -163,7 +180,8 @@ class TrainingPlan(pydantic.BaseModel):
 
         def located(part: DataPart) -> DataPart:
             log = place(part.sessions) if isinstance(part.sessions, Path) else part.sessions
-            return part.model_copy(update={"decisions": place(part.decisions), "sessions": log})
+            folders = {name: place(getattr(part, name)) for name in ("decisions", "runs", "feedback")}
+            return part.model_copy(update={**folders, "sessions": log})
 
         data = tuple(located(part) for part in self.data)
         return self.model_copy(update={"data": data, "test": place(self.test), "start": place(self.start)})

@@ -22,6 +22,7 @@ from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
 from populace.training.held_out import score_decisions, task_scores
 from populace.training.plan import DataPart, GeneratedSessions, TrainingPlan
+from populace.training.recorded_examples import RecordedDivision
 from populace.training.sequences import ModelVocabulary
 from populace.training.session_division import SHOPPER_ASSUMPTION, SessionDivision
 from populace.training.situations import ASSUMPTIONS, Assumption, SituationSource
@@ -51,6 +52,7 @@ class PlannedTraining:
                 self._decisions[part.decisions] = DecisionDivision.read(part.decisions, plan.held_out, plan.licences)
             if part.sessions is not None and part.sessions not in self._sessions:
                 self._sessions[part.sessions] = SessionDivision(part, plan.licences)
+        self._recorded = {part: RecordedDivision.read(part, plan.licences) for part in plan.data if part.recorded}
         self.tested = self._tested()
 
     def _tested(self) -> HumanDecisions | None:
@@ -76,13 +78,15 @@ class PlannedTraining:
         seed = self.plan.settings.seed
         if part.sessions is not None:
             return self._sessions[part.sessions].source(part, self.vocabulary, seed)
+        if part.recorded:
+            return self._recorded[part].source(part, self.vocabulary, seed)
         if part.decisions is not None:
             return self._decisions[part.decisions].source(part, self.vocabulary, seed)
         return SituationSource(self.vocabulary, parts=part.situations, seed=seed)
 
     @property
-    def _divisions(self) -> list[DecisionDivision | SessionDivision]:
-        return [*self._decisions.values(), *self._sessions.values()]
+    def _divisions(self) -> list[DecisionDivision | SessionDivision | RecordedDivision]:
+        return [*self._decisions.values(), *self._sessions.values(), *self._recorded.values()]
 
     def unseen(self) -> TrainingExamples:
         """Some examples of people who are not in training, asked plainly."""
