@@ -32,15 +32,15 @@ DRAWS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 def groups(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
     """Several groups or looks at once, and intervals of agreement, skill, path dependence and sensitivity."""
+    yield from _planned_looks(sets)
+    yield from _statistics(sets, sizes)
+    yield from _agreements(sets)
+    yield from _studies(sets)
+    yield from _skills(sets, sizes)
     for data, draw in DRAWS.items():
         for n in sizes:
             yield from _three_groups(data, draw, n, sets)
     yield from _margins(sets, sizes)
-    yield from _planned_looks(sets)
-    yield from _statistics(sets, sizes)
-    yield from _agreements(sets)
-    yield from _skills(sets, sizes)
-    yield from _studies(sets)
 
 
 def _three_groups(data: str, draw: Callable[..., np.ndarray], n: int, sets: int) -> Iterator[Cell]:

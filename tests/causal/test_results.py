@@ -186,6 +186,22 @@ def test_a_run_holds_all_that_the_estimates_need(tmp_path: Path) -> None:
     assert CausalScenario.report(flat)[0].note.startswith("Uninformative: does not respond.")
 
 
+def test_an_unstated_covariate_can_be_asked_for_as_a_choice_of_numbers() -> None:
+    def follower(request: Request) -> dict[str, float]:
+        shares = [0.9, 0.1] if "$1.00" in request.messages[-1][1] else [0.1, 0.9]  # the lowest price of cola
+        return dict(zip(("1 dollars", "2.5 dollars"), shares, strict=True))
+
+    past = {"name": "past", "question": "What did {product} cost?", "unit": "dollars", "choices": [1, 2.5]}
+    chosen = study(covariates=[past], personas=FIVE * 8)
+    scenario = CausalScenario(study=chosen, design="blind", drift=True)
+    run = simulate(scenario, model=Scripted(follower), seed=1, keep="nothing")
+    elicited = Responses.of(run).elicited["past"]
+    assert set(np.unique(elicited)) == {1.0, 2.5} and elicited.shape == (40, 2, 3)
+    cola = elicited[:, 0].mean(axis=0)
+    assert cola[0] < 1.5 and cola[1] > 2 and cola[2] > 2
+    assert run.usage().calls == 5 * 2 * 3, "one call for each profile, item and level: probabilities need no draws"
+
+
 def test_limits_hold_for_all_designs_together() -> None:
     with pytest.raises(BudgetError):
         ask_causal_study(study(), model=Scripted(shopper), keep="nothing", max_calls=30, diagnostics=False)

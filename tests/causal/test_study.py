@@ -116,12 +116,24 @@ def test_a_human_table_with_other_levels_is_refused() -> None:
         {"bounds": [3, 1]},
         {"bounds": [0, 1]},
         {"values": [1, 1]},
+        {"choices": [1]},
+        {"choices": [1, 1.0]},
+        {"choices": [1, float("nan")]},
+        {"choices": [1, 5], "bounds": [0, 2]},
+        {"choices": [1, 2], "question": ""},
     ],
 )
 def test_covariates_must_fit_the_items_and_the_treatment(changes: dict[str, Any]) -> None:
     past = DECLARATION["covariates"][0] | changes
     with pytest.raises(CausalStudyError):
         study(covariates=[past])
+
+
+def test_a_study_without_choices_is_recorded_as_before_there_were_any() -> None:
+    assert all("choices" not in covariate for covariate in study().model_dump()["covariates"])
+    past = DECLARATION["covariates"][0] | {"choices": [1, 2]}
+    chosen = study(covariates=[past])
+    assert CausalStudy.read(chosen.model_dump(mode="json")) == chosen != study(covariates=[past | {"choices": []}])
 
 
 def test_another_declaration_has_another_digest() -> None:

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from populace import People, Scenario, Scripted, simulate
-from populace.models import Request
+from populace.base.errors import ServiceError
+from populace.deciders import scored
+from populace.models import Reply, Request
 from populace.questions import Choice, Rating
 
 
@@ -34,6 +39,18 @@ def test_little_mass_is_counted_and_only_none_at_all_makes_an_answer_invalid(
     assert dict(run.statuses) == {status: 3}
     assert run.count("low_mass") == low
     assert run.prompts()["mass"].to_list() == pytest.approx([mass] * 3)
+
+
+@pytest.mark.parametrize("many", [32, 0])
+def test_tokens_that_a_model_lists_in_another_kind_of_sequence_are_read_as_well(
+    many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scored, "_MANY", many)
+    tokens: Any = [["yes", -0.1], ["no", -2.5]]
+    model = Scripted(lambda request: Reply("yes", tokens, "length", 9, 1), spec="scripted:lists")
+    run = simulate(Tea(), model=model, keep="nothing")
+    assert dict(run.statuses) == {"ok": 3}
+    assert run.prompts()["probabilities"][0].to_list() == pytest.approx([0.9168, 0.0832], abs=1e-4)
 
 
 class Sureness(Tea):
@@ -74,3 +91,70 @@ def test_where_a_one_is_not_among_the_alternatives_nothing_more_is_asked() -> No
     run = simulate(Sureness(), model=model, keep="nothing")
     assert dict(run.statuses) == {"ok": 3}
     assert model.request_count == 3
+
+
+class Crowd(Scenario):
+    def setup(self) -> People:
+        return People.named(10, seed=1).with_columns(number=list(range(10)))
+
+    def length(self) -> int:
+        return 2
+
+    async def step(self) -> None:
+        day = (self.now - self.start).days
+        await self.ask(
+            self.people, Choice("Tea or coffee?", options=("tea", "coffee")), given="{number}, {day}", day=day
+        )
+
+
+def test_a_crowd_in_several_lots_gets_the_same_answers_and_each_call_is_paid_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = simulate(Crowd(), model="scripted:uniform", seed=1, workspace=tmp_path / "whole")
+    monkeypatch.setattr(scored, "_LOT", 3)
+    parts = simulate(Crowd(), model="scripted:uniform", seed=1, workspace=tmp_path / "parts")
+    assert parts.digest == whole.digest
+    assert parts.usage().calls == whole.usage().calls == 20
+
+
+def test_the_next_lot_is_begun_before_the_last_one_is_read_and_results_keep_their_order() -> None:
+    events: list[str] = []
+
+    async def fetch(number: int) -> int:
+        events.append(f"begin {number}")
+        await asyncio.sleep(0)
+        return number
+
+    async def read() -> list[int]:
+        results = []
+        async for number in scored._overlapping(fetch, range(4)):
+            events.append(f"read {number}")
+            results.append(number)
+        return results
+
+    assert asyncio.run(read()) == [0, 1, 2, 3]
+    assert events == ["begin 0", "begin 1", "read 0", "begin 2", "read 1", "begin 3", "read 2", "read 3"]
+
+
+@pytest.mark.parametrize("broken", [0, 1, 3])
+def test_after_a_failure_what_is_under_way_ends_and_nothing_more_begins(broken: int) -> None:
+    begun, ended = [], []
+
+    async def fetch(number: int) -> int:
+        begun.append(number)
+        await asyncio.sleep(0)
+        if number == broken:
+            raise ServiceError("the server is gone.")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        ended.append(number)
+        return number
+
+    async def read() -> None:
+        async for _ in scored._overlapping(fetch, range(6)):
+            pass
+
+    with pytest.raises(ServiceError, match="gone"):
+        asyncio.run(read())
+    assert len(begun) <= broken + 2
+    assert ended == [number for number in begun if number != broken]

@@ -14,6 +14,7 @@ import pytest
 
 import populace as pc
 from populace.base.errors import ModelError, ServiceError
+from populace.deciders import scored
 from populace.engine.ask_again import DecisionChanges
 from populace.experiments import Experiment
 from populace.journal import Journal
@@ -133,6 +134,18 @@ def test_no_more_of_a_body_is_read_than_the_limit(
 def test_a_server_that_dies_at_any_call_leaves_no_trace(
     call: int, server: FakeServer, payments: Payments, undisturbed: str
 ) -> None:
+    payments.fail(RESET, since=call)
+    run = stopped_run(server)
+    payments.heal()
+    assert resumed_digest(run) == undisturbed
+    assert set(payments.answers.values()) == {1}
+
+
+@pytest.mark.parametrize("call", range(0, 9, 2))
+def test_a_server_that_dies_while_two_lots_are_asked_leaves_no_trace(
+    call: int, server: FakeServer, payments: Payments, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scored, "_LOT", 1)
     payments.fail(RESET, since=call)
     run = stopped_run(server)
     payments.heal()

@@ -56,6 +56,16 @@ def test_an_engine_without_work_takes_from_the_end_of_the_longest_queue() -> Non
     assert shares.next_of(1) is None
 
 
+def test_a_single_request_is_left_to_the_engine_that_computed_its_beginning() -> None:
+    both = engines(2)
+    both[0].remember(question("Ann", "How are you?"))
+    shares = Shares([question("Ann", "Question 1?"), question("Ann", "Question 2?")], both)
+    assert taken(shares, 1) == [1]
+    assert taken(shares, 0) == [0]
+    unknown = Shares([question("Bob")], both)
+    assert unknown.next_of(1) == 0, "no engine has computed anything of it"
+
+
 def test_every_request_is_taken_once() -> None:
     requests = [question("Ann" * (number % 7), f"Question {number}?") for number in range(50)]
     for count in (1, 2, 3, 8):
@@ -64,7 +74,8 @@ def test_every_request_is_taken_once() -> None:
         shares = Shares(requests, some)
         ours = [shares.next_of(count // 2)]
         shares.take(count // 2)
-        assert sorted(ours + taken(shares, 0)) == list(range(50))  # type: ignore[type-var, operator]
+        others = [index for place in range(count) for index in taken(shares, place)]
+        assert sorted(ours + others) == list(range(50))  # type: ignore[type-var, operator]
 
 
 def test_a_request_that_may_not_use_the_cache_waits_for_what_is_under_way() -> None:

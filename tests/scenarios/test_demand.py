@@ -171,6 +171,8 @@ def test_the_command_refuses_other_levels_before_it_asks(tmp_path: Path) -> None
     human.write_text("item,level,buy\norange juice,4.5,1\norange juice,4.7,0\n")
     result = populace("demand", "--product", "orange juice", "--human", str(human), "--model", "scripted:cast")
     assert result.returncode == 2 and "level 4.7 of 'orange juice'" in result.stderr
+    alone = populace("demand", "--column", "level=price", "--check")
+    assert alone.returncode == 2 and "Add --human TABLE" in alone.stderr
 
 
 def test_the_report_of_a_run_says_whether_demand_falls() -> None:

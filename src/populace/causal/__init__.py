@@ -6,6 +6,7 @@ says), `participants` (who meets what, as columns), `lint` (what prompts leave o
 `execution` (asking a whole study).
 """
 
+from populace.causal.covariate import Covariate
 from populace.causal.diagnostics import (
     Drift,
     Focalism,
@@ -23,7 +24,7 @@ from populace.causal.participants import forecasters, participants
 from populace.causal.responses import Cost, Responses
 from populace.causal.results import CausalResults
 from populace.causal.scenario import CausalScenario, DesignScenario
-from populace.causal.study import CausalStudy, Covariate, Treatment
+from populace.causal.study import CausalStudy, Treatment
 from populace.causal.wording import DESIGNS, CausalDesign, DesignWording, design_wording, drift_wording
 
 __all__ = [

@@ -18,8 +18,9 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import CausalStudyError
+from populace.causal.covariate import Covariate
 from populace.causal.responses import Array, Responses, too_few_valid
-from populace.causal.study import CausalStudy, Covariate, Treatment
+from populace.causal.study import CausalStudy, Treatment
 from populace.statistics import adjust
 from populace.statistics.crossed import CrossedFit, crossed_logit, crossed_means, identified
 from populace.statistics.intervals import Estimate

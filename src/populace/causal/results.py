@@ -206,17 +206,22 @@ def estimate_text(estimate: Estimate) -> str:
     Example:
         >>> estimate_text(Estimate(-1.234, -1.5, -0.9, 10))
         '-1.23 [-1.50, -0.90]'
+        >>> estimate_text(Estimate(0.0003, -0.0028, 0.0033, 10))
+        '0.0003 [-0.0028, 0.0033]'
     """
     if math.isnan(estimate.value):
         return "not measured"
     if math.isnan(estimate.low):
         return f"{_decimal(estimate.value)} (nothing varies)"
-    return f"{_decimal(estimate.value)} [{_decimal(estimate.low)}, {_decimal(estimate.high)}]"
+    width = estimate.high - estimate.low
+    # A short interval must not look as if it had no width.
+    digits = min(6, max(2, 1 - math.floor(math.log10(width)))) if 0 < width < math.inf else 2
+    return "{} [{}, {}]".format(*(_decimal(x, digits) for x in (estimate.value, estimate.low, estimate.high)))
 
 
-def _decimal(value: float) -> str:
-    """A number with two decimals, without the sign of a zero."""
-    return f"{round(value, 2) + 0.0:.2f}"
+def _decimal(value: float, digits: int = 2) -> str:
+    """A number with so many decimals, without the sign of a zero."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _drift_text(drift: Drift, study: CausalStudy) -> str:

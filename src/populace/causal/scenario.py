@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from populace.causal.covariate import Covariate
 from populace.causal.estimates import LEVEL, design_estimate
 from populace.causal.lint import require_distinct_prompts
 from populace.causal.participants import (
@@ -27,7 +28,7 @@ from populace.causal.participants import (
     treatment_values,
 )
 from populace.causal.responses import RESPONSES, Responses
-from populace.causal.study import CausalStudy, Covariate
+from populace.causal.study import CausalStudy
 from populace.causal.wording import (
     CONDITIONS,
     LEVEL_LIST,
@@ -120,7 +121,7 @@ class DesignScenario(Scenario):
             self.causal_study.treatment.name: treatment_values(self.causal_study, level, self.items)
         }
         answers = await self.ask(self.people, wording.question, given=wording.given, purpose=covariate.name, **fields)
-        values = answers.values.cast(pl.Float64)
+        values = covariate.elicited_values(answers.values)
         self._record(np.full(len(answers), level), values, answers.status, covariate.name)
 
     async def _ask_within(self) -> None:

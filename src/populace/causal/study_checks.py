@@ -12,7 +12,8 @@ from populace.base.errors import CausalStudyError, QuestionError, TemplateError,
 from populace.base.templates import Template
 
 if TYPE_CHECKING:
-    from populace.causal.study import CausalStudy, Covariate, Treatment
+    from populace.causal.covariate import Covariate
+    from populace.causal.study import CausalStudy, Treatment
 
 RESERVED_FIELDS = frozenset(
     "people question given rule invalid temperature purpose profile about id model decider level situations "
@@ -265,6 +266,7 @@ def check_covariate(covariate: Covariate) -> None:
                     f"the value {value:g} of {covariate.name!r} is outside its bounds, {low:g} to {high:g}.",
                     "Change the value, or write `bounds: [low, high]`.",
                 )
+    _check_choices(covariate)
     if not low < high:
         with at_entry("bounds"):
             raise CausalStudyError(
@@ -272,6 +274,24 @@ def check_covariate(covariate: Covariate) -> None:
             )
     if len(set(covariate.values)) != len(covariate.values):
         raise CausalStudyError(f"a value of {covariate.name!r} is there twice.", "Leave one of them out.")
+
+
+def _check_choices(covariate: Covariate) -> None:
+    low, high = covariate.bounds
+    with at_entry("choices"):
+        if covariate.choices and not covariate.question:
+            raise CausalStudyError(
+                f"the covariate {covariate.name!r} has choices and no question.", "Write `question:`."
+            )
+        if len(covariate.choices) == 1 or len(set(covariate.choice_texts)) != len(covariate.choices):
+            raise CausalStudyError(
+                f"the choices of {covariate.name!r} are not two or more different numbers.", "Write each number once."
+            )
+        if not all(math.isfinite(number) and low <= number <= high for number in covariate.choices):
+            raise CausalStudyError(
+                f"a choice of {covariate.name!r} is outside its bounds, {low:g} to {high:g}.",
+                "Change it, or write `bounds: [low, high]`.",
+            )
 
 
 def _texts(study: CausalStudy) -> Iterator[tuple[tuple[Entry, str], list[str]]]:

@@ -17,7 +17,8 @@ from typing import Literal, get_args
 
 from populace.base.errors import UnknownNameError
 from populace.base.formatting import percent
-from populace.causal.study import CausalStudy, Covariate
+from populace.causal.covariate import Covariate
+from populace.causal.study import CausalStudy
 from populace.questions import Choice, Form, Number, Question
 
 CausalDesign = Literal["blind", "covariates", "unblinded", "within", "aggregate"]

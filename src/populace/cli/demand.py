@@ -52,6 +52,8 @@ def demand_command(
     to: str,
     **options: Any,
 ) -> None:
+    if columns and not human:
+        raise ParameterError("--column names columns of a human table, and there is none.", "Add --human TABLE.")
     curve = HumanCurve.read(human, columns=_columns(columns)) if human else None
     wanted = cast("tuple[CausalDesign, ...]", designs or DESIGNS)
     if runs:

@@ -1,13 +1,18 @@
 """Deciding by distribution: the model is asked once for the probability of every option."""
 
+import asyncio
+import collections
+import contextlib
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.errors import PopulaceError
 from populace.base.randomness import uniforms
 from populace.broker import Broker
 from populace.deciders.decision import (
@@ -33,6 +38,7 @@ from populace.questions import (
     Mode,
     is_one,
     tally,
+    tally_all,
     tell_ten_from_one,
     token_owner,
 )
@@ -46,11 +52,16 @@ _SPACE, _ONE = " ", " 1"
 """What the lead ends with where the next token is the first digit of a number, or what follows a 1."""
 _LOT = 32768
 """Rows that are asked together: enough to keep a server busy, few enough to keep memory flat."""
+_LOTS_UNDER_WAY = 2
+"""So many lots are asked at once: while the model works on one, the requests of the next are put together."""
 _OK = STATUSES.index("ok")
 _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
 _TEXT, _TOKENS, _FINISH, _PROMPT_TOKENS, _COMPLETION_TOKENS = map(operator.itemgetter, range(5))
 """The fields of a reply."""
+_MANY = 32
+"""From how many replies for each order of options on, they are read in columns."""
+_T = TypeVar("_T")
 
 
 async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker: Broker) -> InquiryResult:
@@ -61,12 +72,17 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     lead = LEAD if model.capabilities.lead else ""
     lead += _SPACE if rows.mode == "digits" else ""
     scored = _ScoredRows(question, rows)
-    for first in range(0, len(rows), _LOT):
+
+    async def fetch_lot(first: int) -> tuple[list[str], list[ReplyOrFailure]]:
         requests = scored.requests(first, lead, model.capabilities.top_tokens)
         calls, outcomes = await broker.fetch(model, requests, inquiry.purpose, on_failure=inquiry.on_failure)
         if rows.mode == "digits":
             outcomes = await _divide_ones(inquiry, requests, outcomes, model, broker)
-        scored.read(calls, outcomes)
+        return calls, outcomes
+
+    async with contextlib.aclosing(_overlapping(fetch_lot, range(0, len(rows), _LOT))) as lots:
+        async for calls, outcomes in lots:
+            scored.read(calls, outcomes)
     probabilities, masses, status = scored.arrays()
     table = prompt_table(rows, model.spec, "scored", lead, scored.columns(probabilities, masses, status))
     masses = np.where(np.isnan(masses), 0.0, masses)
@@ -83,6 +99,31 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     values, ids = values.alias("value"), inquiry.people.ids
     answers = Answers(question, ids, values, status_column(codes), rows.of_person, probabilities, masses)
     return InquiryResult(answers, table)
+
+
+async def _overlapping(fetch: Callable[[int], Awaitable[_T]], numbers: Sequence[int]) -> AsyncGenerator[_T]:
+    """What a function fetches for each number, in this order; the next one is begun before the last one is returned.
+
+    After a failure, nothing more is begun, and what is under way is waited for: a call that was paid is stored.
+    """
+    if len(numbers) == 1:
+        yield await fetch(numbers[0])
+        return
+    tasks: collections.deque[asyncio.Future[_T]] = collections.deque()
+    try:
+        for number in numbers:
+            tasks.append(asyncio.ensure_future(fetch(number)))
+            await asyncio.sleep(0)  # So that it really begins.
+            if len(tasks) == _LOTS_UNDER_WAY:
+                yield await tasks.popleft()
+        while tasks:
+            yield await tasks.popleft()
+    except PopulaceError:
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 async def _divide_ones(
@@ -137,8 +178,10 @@ class _ScoredRows:
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
         orders = self.rows.arrangements[first : first + _LOT]
+        same = Request((), lead, 1, top)[1:-1]
+        # Made from whole tuples, which takes half the time.
         return [
-            Request(messages, lead, 1, top, options=self._options[order])
+            Request._make((messages, *same, self._options[order]))
             for messages, order in zip(self.rows.messages(first, _LOT), orders, strict=True)
         ]
 
@@ -178,13 +221,10 @@ class _ScoredRows:
         """Read replies that all give a distribution, column by column; False, with nothing read, where one does not."""
         if set(map(type, outcomes)) != {Reply} or "refusal" in set(map(_FINISH, outcomes)):
             return False
-        orders, owners, width = self.rows.arrangements[first : first + len(outcomes)], self._owners, len(self._none)
-        tokens = map(_TOKENS, outcomes)
-        scores = [tally(owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
-        masses = [mass for _, mass in scores]
+        probabilities, masses = self._scores(first, list(map(_TOKENS, outcomes)))
         if min(masses) < NO_MASS:
             return False
-        self.probabilities += [distribution for distribution, _ in scores]
+        self.probabilities += probabilities
         self.masses += masses
         self.status += [_OK] * len(masses)
         self.calls += calls
@@ -192,6 +232,21 @@ class _ScoredRows:
         self.prompt_tokens += map(_PROMPT_TOKENS, outcomes)
         self.completion_tokens += map(_COMPLETION_TOKENS, outcomes)
         return True
+
+    def _scores(self, first: int, tokens: list[Any]) -> tuple[list[tuple[float, ...]], list[float]]:
+        """The distributions and masses of replies from a row on."""
+        orders, width = self.rows.arrangements[first : first + len(tokens)], len(self._none)
+        if len(tokens) < _MANY * len(self._owners):
+            scores = [tally(self._owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
+            return [each.probabilities for each in scores], [each.mass for each in scores]
+        probabilities, masses = np.empty((len(tokens), width)), np.empty(len(tokens))
+        rows: dict[Arrangement, list[int]] = {}
+        for row, order in enumerate(orders):
+            rows.setdefault(order, []).append(row)
+        for order, which in rows.items():
+            lists = [tokens[row] for row in which]
+            probabilities[which], masses[which] = tally_all(self._owners[order], width, lists)
+        return list(map(tuple, probabilities.tolist())), masses.tolist()
 
     def arrays(self) -> tuple[Floats, Floats, Codes]:
         """Distributions, masses and status codes of all rows."""

@@ -12,7 +12,8 @@ class Shares:
 
     Requests are sorted by their text, so that neighbours share the longest beginning. A request goes to the engine that
     has computed most of its first messages before. Requests that no engine knows better than another are divided into
-    runs of neighbours of about equal length. An engine without work takes the last request of the longest queue.
+    runs of neighbours of about equal length. An engine without work takes the last request of the longest queue. It
+    leaves a single request to an engine that has computed its beginning, which takes about half of the work there.
 
     Args:
         requests: The requests.
@@ -42,23 +43,34 @@ class Shares:
             places[index] = place
             lengths[place] += length
             remaining -= length
+        self._requests, self._engines = requests, engines
         self._queues: list[deque[int]] = [deque() for _ in engines]
         for index in order:
             self._queues[places[index]].append(index)
 
     def next_of(self, place: int) -> int | None:
-        """The request that the engine at this place takes next; None: there is none left."""
+        """The request that the engine at this place takes next; None: there is none for it."""
         if self._queues[place]:
             return self._queues[place][0]
-        longest = max(self._queues, key=len)
-        return longest[-1] if longest else None
+        owner = self._longest()
+        queue = self._queues[owner]
+        if not queue or (len(queue) == 1 and self._knows_more(owner, place, queue[-1])):
+            return None
+        return queue[-1]
 
     def take(self, place: int) -> None:
         """Remove the request that `next_of` gives."""
         if self._queues[place]:
             self._queues[place].popleft()
         else:
-            max(self._queues, key=len).pop()
+            self._queues[self._longest()].pop()
+
+    def _knows_more(self, one: int, other: int, index: int) -> bool:
+        known, less = (self._engines[place].known_messages(self._requests[index]) for place in (one, other))
+        return known > less
+
+    def _longest(self) -> int:
+        return max(range(len(self._queues)), key=lambda place: len(self._queues[place]))
 
 
 def _length(request: Request, known: int) -> int:

@@ -8,6 +8,7 @@ threads would hand the interpreter to each other at every one of the thousand op
 """
 
 import asyncio
+import collections
 import importlib
 import json
 import operator
@@ -40,6 +41,8 @@ _NUMBERS_AT_ONCE = 600_000_000
 _ROWS_AT_ONCE = {"cuda": (32, 256), "cpu": (16, 16)}
 """How many replies are written in one batch, where few and where many are wanted."""
 _MANY = 96
+_BATCHES_AHEAD = {"cuda": 3, "cpu": 1}
+"""How many batches are begun before the results of one are collected."""
 _PROMPTS_READ_AT_ONCE = 4096
 """How many prompts are turned into tokens at once, while those before them are computed."""
 _VERSION = 3
@@ -169,7 +172,7 @@ class TransformersModel(Model):
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer in batches of prompts of about the same length: distributions first, then written replies."""
         written: list[_Prompt] = []
-        under_way = None
+        under_way: collections.deque[asyncio.Future[_Begun]] = collections.deque()
         for first in range(0, len(requests), _PROMPTS_READ_AT_ONCE):
             if self.halted:
                 break
@@ -184,13 +187,12 @@ class TransformersModel(Model):
             for batch in scored_batches(rows, fits[tops[fits] > 0], tops, options, first, self._tokens_at_once()):
                 if self.halted:
                     break
-                # The next batch is computed while the caller works with the results of this one.
-                following = self._started(self._begin, batch)
-                if under_way is not None:
-                    yield await self._collected(await under_way)
-                under_way = following
-        if under_way is not None:
-            yield await self._collected(await under_way)
+                # The next batches are computed while the caller works with the results of this one.
+                under_way.append(self._started(self._begin, batch))
+                if len(under_way) > _BATCHES_AHEAD[self._device]:
+                    yield await self._collected(await under_way.popleft())
+        while under_way:
+            yield await self._collected(await under_way.popleft())
         async for results in self._written(written, requests):
             yield results
 

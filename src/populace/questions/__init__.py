@@ -15,6 +15,7 @@ from populace.questions.scoring import (
     mode_of,
     score,
     tally,
+    tally_all,
     tell_ten_from_one,
     token_owner,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "mode_of",
     "score",
     "tally",
+    "tally_all",
     "tell_ten_from_one",
     "token_owner",
 ]

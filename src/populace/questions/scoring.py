@@ -5,9 +5,14 @@ fell on any option, the mass, is recorded with the distribution.
 """
 
 import functools
+import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from populace.questions.finite import LABELS, Arrangement, Finite
 from populace.questions.reply_parsing import bare_form, normal_form
@@ -15,10 +20,12 @@ from populace.questions.reply_parsing import bare_form, normal_form
 Mode = Literal["words", "labels", "digits"]
 """How options are shown and scored: by their words, by letters, or as numbers that the model writes digit by digit."""
 Tokens = Sequence[tuple[str, float]]
+Floats = npt.NDArray[np.float64]
 Owner = Callable[[str], int | None]
 """A function from a token to the index of the option that it begins, or None."""
 
 _MARKS = " \t\n▁Ġ("
+_FIRST, _SECOND = operator.itemgetter(0), operator.itemgetter(1)
 
 LOW_MASS = 0.5
 """Below this share of probability on the options, a result carries a warning."""
@@ -111,6 +118,56 @@ def tally(owner: Owner, count: int, tokens: Tokens) -> Scores:
     if not 0.0 < total < _TOO_MUCH:  # Also where a log-probability is not a number.
         return Scores((0.0,) * count, 0.0)
     return Scores(tuple([p / total for p in sums]), total if total < 1.0 else 1.0)
+
+
+def tally_all(owner: Owner, count: int, token_lists: Sequence[Tokens]) -> tuple[Floats, Floats]:
+    """The same for many replies: a distribution in each row, and the masses; all equal to those of `tally`.
+
+    Args:
+        owner: The index of the option to which a token belongs.
+        count: The number of options.
+        token_lists: The most likely first tokens of each reply, with their log-probabilities.
+
+    Example:
+        >>> tally_all({"A": 0, "B": 1}.get, 2, [[("A", -1.0), ("I", -1.0)], [("I", 0.0)]])[0].tolist()
+        [[1.0, 0.0], [0.0, 0.0]]
+    """
+    pairs = list(itertools.chain.from_iterable(token_lists))
+    owners = _OwnerNumbers(owner)
+    numbers = np.fromiter(map(owners.__getitem__, map(_FIRST, pairs)), np.int64, len(pairs))
+    rows = np.repeat(np.arange(len(token_lists)), np.fromiter(map(len, token_lists), np.int64, len(token_lists)))
+    belongs = numbers >= 0
+    with np.errstate(all="ignore"):
+        # `math.exp` and sums from left to right, so that not even the last bit differs from those of one reply.
+        logprobs = itertools.compress(map(_SECOND, pairs), belongs.tolist())
+        values = np.fromiter(map(_exp, logprobs), np.float64, int(belongs.sum()))
+        sums = np.bincount(rows[belongs] * count + numbers[belongs], values, len(token_lists) * count)
+        sums = sums.reshape(-1, count)
+        total = np.zeros(len(token_lists))
+        for option in range(count):
+            total += sums[:, option]
+        is_proper = (total > 0.0) & (total < _TOO_MUCH)
+        probabilities = np.where(is_proper[:, None], sums / total[:, None], 0.0)
+    return probabilities, np.where(is_proper, np.minimum(total, 1.0), 0.0)
+
+
+class _OwnerNumbers(dict[str, int]):
+    """The index of the option to which each token belongs; -1 for none."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+
+    def __missing__(self, token: str) -> int:
+        index = self._owner(token)
+        number = self[token] = -1 if index is None else index
+        return number
+
+
+def _exp(logprob: float) -> float:
+    try:
+        return math.exp(logprob)
+    except OverflowError:
+        return math.inf
 
 
 def tell_ten_from_one(tokens: Tokens, following: Tokens) -> Tokens:
