@@ -3,13 +3,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from populace import People, Scenario, Scripted, simulate
 from populace.base.errors import ServiceError
 from populace.deciders import scored
-from populace.models import Request
+from populace.models import Reply, Request
 from populace.questions import Choice, Rating
 
 
@@ -38,6 +39,18 @@ def test_little_mass_is_counted_and_only_none_at_all_makes_an_answer_invalid(
     assert dict(run.statuses) == {status: 3}
     assert run.count("low_mass") == low
     assert run.prompts()["mass"].to_list() == pytest.approx([mass] * 3)
+
+
+@pytest.mark.parametrize("many", [32, 0])
+def test_tokens_that_a_model_lists_in_another_kind_of_sequence_are_read_as_well(
+    many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scored, "_MANY", many)
+    tokens: Any = [["yes", -0.1], ["no", -2.5]]
+    model = Scripted(lambda request: Reply("yes", tokens, "length", 9, 1), spec="scripted:lists")
+    run = simulate(Tea(), model=model, keep="nothing")
+    assert dict(run.statuses) == {"ok": 3}
+    assert run.prompts()["probabilities"][0].to_list() == pytest.approx([0.9168, 0.0832], abs=1e-4)
 
 
 class Sureness(Tea):

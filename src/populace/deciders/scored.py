@@ -178,8 +178,10 @@ class _ScoredRows:
     def requests(self, first: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
         orders = self.rows.arrangements[first : first + _LOT]
+        same = Request((), lead, 1, top)[1:-1]
+        # Made from whole tuples, which takes half the time.
         return [
-            Request(messages, lead, 1, top, options=self._options[order])
+            Request._make((messages, *same, self._options[order]))
             for messages, order in zip(self.rows.messages(first, _LOT), orders, strict=True)
         ]
 
@@ -220,10 +222,10 @@ class _ScoredRows:
         if set(map(type, outcomes)) != {Reply} or "refusal" in set(map(_FINISH, outcomes)):
             return False
         probabilities, masses = self._scores(first, list(map(_TOKENS, outcomes)))
-        if masses.min() < NO_MASS:
+        if min(masses) < NO_MASS:
             return False
-        self.probabilities += map(tuple, probabilities.tolist())
-        self.masses += masses.tolist()
+        self.probabilities += probabilities
+        self.masses += masses
         self.status += [_OK] * len(masses)
         self.calls += calls
         self.texts += map(_TEXT, outcomes)
@@ -231,12 +233,12 @@ class _ScoredRows:
         self.completion_tokens += map(_COMPLETION_TOKENS, outcomes)
         return True
 
-    def _scores(self, first: int, tokens: list[Any]) -> tuple[Floats, Floats]:
+    def _scores(self, first: int, tokens: list[Any]) -> tuple[list[tuple[float, ...]], list[float]]:
         """The distributions and masses of replies from a row on."""
         orders, width = self.rows.arrangements[first : first + len(tokens)], len(self._none)
         if len(tokens) < _MANY * len(self._owners):
             scores = [tally(self._owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
-            return np.array([each.probabilities for each in scores]), np.array([each.mass for each in scores])
+            return [each.probabilities for each in scores], [each.mass for each in scores]
         probabilities, masses = np.empty((len(tokens), width)), np.empty(len(tokens))
         rows: dict[Arrangement, list[int]] = {}
         for row, order in enumerate(orders):
@@ -244,7 +246,7 @@ class _ScoredRows:
         for order, which in rows.items():
             lists = [tokens[row] for row in which]
             probabilities[which], masses[which] = tally_all(self._owners[order], width, lists)
-        return probabilities, masses
+        return list(map(tuple, probabilities.tolist())), masses.tolist()
 
     def arrays(self) -> tuple[Floats, Floats, Codes]:
         """Distributions, masses and status codes of all rows."""

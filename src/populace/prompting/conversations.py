@@ -5,6 +5,7 @@ prompt; where words are sampled, each person has a row of their own.
 """
 
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Literal
 
 import numpy as np
@@ -60,10 +61,18 @@ class Conversations:
     def messages(self, first: int = 0, count: int | None = None) -> list[tuple[ChatMessage, ...]]:
         """The messages to the model in each of the rows from `first` on."""
         systems, users = self.system.slice(first, count).to_list(), self.user.slice(first, count).to_list()
-        messages: list[tuple[ChatMessage, ...]] = [
-            (("system", system), ("user", user)) if system else (("user", user),)
-            for system, user in zip(systems, users, strict=True)
-        ]
+        messages: list[tuple[ChatMessage, ...]]
+        if all(systems):
+            pairs = (
+                zip(repeat("system", len(systems)), systems, strict=True),
+                zip(repeat("user", len(users)), users, strict=True),
+            )
+            messages = list(zip(*pairs, strict=True))
+        else:
+            messages = [
+                (("system", system), ("user", user)) if system else (("user", user),)
+                for system, user in zip(systems, users, strict=True)
+            ]
         if self.turns is None:
             return messages
         return [opening + self.turns[first + row] for row, opening in enumerate(messages)]

@@ -12,6 +12,8 @@ _LIKE = 0.8
 """Texts that share this much of their characters, in order, are the same but for details."""
 _KINDS = 32
 """Characters are counted in so many kinds, by their last bits; the letters from a to z are of different kinds."""
+_STRETCH = 16
+"""After so many characters it is seen whether a common subsequence can still become long enough."""
 
 
 class FoldedText:
@@ -62,19 +64,23 @@ class FoldedText:
         shared = _shared_counts(self.text, [other.text for other, _ in similar])
         return any(
             count >= least
-            and self._common_subsequence(other.text) >= least
+            and self._has_common_subsequence(other.text, least)
             and SequenceMatcher(None, self.text, other.text, autojunk=False).ratio() >= _LIKE
             for (other, least), count in zip(similar, shared, strict=True)
         )
 
-    def _common_subsequence(self, other: str) -> int:
-        """The length of the longest common subsequence, by additions of long numbers (Hyyrö 2004)."""
-        all_bits = (1 << len(self.text)) - 1
-        free = all_bits
-        for places in filter(None, map(self._places.get, other)):
-            matching = free & places
-            free = (free + matching) | (free - matching)
-        return len(self.text) - (free & all_bits).bit_count()
+    def _has_common_subsequence(self, other: str, least: float) -> bool:
+        """Whether the longest common subsequence is so long, by additions of long numbers (Hyyrö 2004)."""
+        length = len(self.text)
+        free = all_bits = (1 << length) - 1
+        for begin in range(0, len(other), _STRETCH):
+            for places in filter(None, map(self._places.get, other[begin : begin + _STRETCH])):
+                matching = free & places
+                free = (free + matching) | (free - matching)
+            # It cannot become longer than it is now by more than what is left of the other text.
+            if length - (free & all_bits).bit_count() + max(0, len(other) - begin - _STRETCH) < least:
+                return False
+        return True
 
 
 def _shared_counts(text: str, others: Sequence[str]) -> list[int]:

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -23,7 +23,8 @@ _TO = re.compile(rf"^{_AIM}.* Now say it to (?P<name>\S+)[^.\n]*\.$", re.MULTILI
 """The last line of a prompt in which somebody is told to say what they want of another."""
 _OWN_SPEECH = re.compile(r"(?:^|: )You told [^:\n]+: [\"“]")
 _QUOTES = "\"“”'‘’«»"
-_QUOTED = re.compile(r"[\"“]([^\"”]+)[\"”]")
+_QUOTATION = re.compile(r"[\"“]")
+_QUOTED = re.compile(rf"{_QUOTATION.pattern}([^\"”]+)[\"”]")
 _WORD = re.compile(r"\w+")
 _WORD_EDGE = re.compile(r"\b")
 _REPORTED = re.compile(r" (?:said|was|is|told)\b")
@@ -115,17 +116,17 @@ class Speech(Question):
 
     def fault(self, text: str, prompt: str) -> str | None:
         """Why a line is not speech: `narration`, `echo`, `addresses the speaker`, `speaks for another`, or None."""
-        own = _own_names(prompt)
         words = self._line(text, prompt)
         if not words:
             return "speaks for another"
+        # Few lines hold the name of the speaker, and only those are compared with it.
+        own = _own_names(prompt) if any(name in words for name in PromptSpeakers.from_prompt(prompt).own) else ()
         if _NARRATION.search(words) or any(
             words.startswith(name) and _REPORTED.match(words, len(name)) for name in own
         ):
             return "narration"
         if _is_echo(words, prompt):
             return "echo"
-        # Few lines hold the name of the speaker, and only those need patterns of that name.
         if any(name in words for name in own) and _address(own).search(words) and not _introduction(own).search(words):
             return "addresses the speaker"
         return None
@@ -198,19 +199,28 @@ class _LineContents(NamedTuple):
 def _line_contents(line: str) -> _LineContents:
     """The contents of a line; prompts share most lines."""
     said, memory = _LINE.match(line), _MEMORY.match(line)
-    texts = []
-    if memory and not _OWN_SPEECH.search(memory["text"]):
-        # A memory may begin with a time, such as "Today at 08:10: ". What one told somebody may be told to somebody
-        # else.
-        texts = [memory["text"], memory["text"].partition(": ")[2]]
-    remembered = _folded_parts(texts)
-    return _LineContents(remembered, remembered + _folded_parts([said["words"]]) if said else remembered)
+    remembered = _memory_parts(memory["text"]) if memory else ()
+    return _LineContents(remembered, remembered + _folded_parts(said["words"]) if said else remembered)
 
 
-def _folded_parts(texts: Sequence[str]) -> tuple[FoldedText, ...]:
-    """Texts, and what they report in quotation marks, as they are compared."""
-    parts = dict.fromkeys(part for text in texts for part in (text, *_QUOTED.findall(text)))
-    return tuple(folded for folded in map(FoldedText, parts) if len(folded) > _SHORT)
+def _memory_parts(text: str) -> tuple[FoldedText, ...]:
+    """A memory as it is compared, also without the time with which it may begin, such as "Today at 08:10: "."""
+    # What one told somebody may be told to somebody else.
+    if "You told" in text and _OWN_SPEECH.search(text):
+        return ()
+    label, _, rest = text.partition(": ")
+    if not rest or _QUOTATION.search(label):
+        return _folded_parts(text) + _folded_parts(rest)
+    # Many people remember the same at different times.
+    whole = FoldedText(text)
+    return (whole, *_folded_parts(rest)) if len(whole) > _SHORT else ()
+
+
+@functools.lru_cache(maxsize=16_384)
+def _folded_parts(text: str) -> tuple[FoldedText, ...]:
+    """A text, and what it reports in quotation marks, as they are compared."""
+    parts = map(FoldedText, (text, *_QUOTED.findall(text)))
+    return tuple(part for part in parts if len(part) > _SHORT)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -48,6 +48,7 @@ _DAYS_AHEAD = {"day after tomorrow": 2, "tomorrow": 1}
 _CALLED_OFF = re.compile(r"\b(?:called off|cancel+ed|postponed|put off)\b")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"”']?\s+|\n+")
 _WORD = re.compile(r"\w+")
+_AMPERSAND = re.compile(r"\s*&\s*")
 _ECHO = 0.85
 """An utterance repeats another where this share of its words occur in it."""
 INVITES = re.compile(
@@ -57,7 +58,8 @@ INVITES = re.compile(
 
 def plain(text: str) -> str:
     """A text as it is compared: lower case, straight quotes, `and` for an ampersand."""
-    return re.sub(r"\s*&\s*", " and ", text.replace("’", "'").replace("‘", "'")).casefold()
+    words = _AMPERSAND.sub(" and ", text) if "&" in text else text
+    return words.replace("’", "'").replace("‘", "'").casefold()
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class TellingReader:
             heard: What the hearers said before in the same conversation.
             on_topic: Whether the conversation is about the event, so that the utterance need not name it.
         """
-        if is_echo(text, heard):
+        if not (on_topic or self.names_it(text)) or is_echo(text, heard):
             return Telling()
         sentences = direct_sentences(plain(text), plain(speaker))
         named = [place for place, sentence in enumerate(sentences) if self._key.search(sentence)]
