@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from populace.base.errors import HumanDataError
 from populace.cli import cli
 from populace.cli.evaluation import _evaluation_item
+from populace.runs.fidelity_figures import fidelity_sentences
 from populace.surveys import Questionnaire
 
 WORDS = np.array(["no", "yes"])
@@ -45,6 +46,31 @@ def test_predictions_floors_and_ceiling_come_into_one_report(tmp_path: Path) -> 
     assert arms["regression"]["accuracy"]["value"] == pytest.approx(0.8, abs=0.1)
     assert [arm["kind"] for arm in arms.values()] == ["agent", "floor", "floor"]
     assert "boosting" in (tmp_path / "report" / "fidelity-copy.md").read_text()
+
+
+def test_the_figures_of_a_named_model_are_kept_for_validity_cards_and_leaks_of_training_are_listed(
+    tmp_path: Path,
+) -> None:
+    words = write_files(tmp_path)
+    place = words.index("--profiles")
+    manifest = tmp_path / "adapter.json"
+    manifest.write_text(json.dumps({"data": [{"name": "corpus", "tasks": ["gss_tea"], "people": ["p1", "p200"]}]}))
+    words = [*words[:place], *words[place + 2 :], "--trained", str(manifest), "--workspace", str(tmp_path)]
+    done = CliRunner().invoke(cli, [*words, "--model", "scripted:cast", "--subject", "drinks"])
+    assert done.exit_code == 0, done.output
+    assert fidelity_sentences(tmp_path, ["scripted:cast"]) == [
+        "scripted:cast closes 100% [100%, 100%] of the gap between majority and retest on drinks (copy, 100 people)"
+    ]
+    page = (tmp_path / "report" / "fidelity-copy.md").read_text()
+    assert "trained on the item 'gss_tea'" in page
+    assert "trained on 1 held-out people" in page
+
+
+def test_groups_need_profiles(tmp_path: Path) -> None:
+    words = write_files(tmp_path)
+    place = words.index("--profiles")
+    done = CliRunner().invoke(cli, [*words[:place], *words[place + 2 :], "--by", "party"])
+    assert "--by needs --profiles" in str(done.exception)
 
 
 def test_an_item_without_options_cannot_be_compared() -> None:

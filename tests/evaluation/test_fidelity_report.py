@@ -59,6 +59,13 @@ def test_without_a_retest_the_report_says_that_there_is_no_ceiling() -> None:
     assert "no ceiling" in report.document().markdown
 
 
+def test_agents_that_answer_as_the_majority_are_not_called_worse_than_it() -> None:
+    agent = Predictions.from_answers("sheep", ITEMS, np.zeros_like(HUMAN.answers))
+    text = FidelityReport.of("study", HUMAN, OTHERS, [agent]).document().markdown
+    assert "sheep is not shown to predict single people better" in text
+    assert "Single people and items" in text
+
+
 def test_arms_of_one_name_and_no_arms_are_refused() -> None:
     with pytest.raises(HumanDataError, match="two arms"):
         FidelityReport.of("x", HUMAN, OTHERS, [COPY, COPY])

@@ -70,6 +70,7 @@ def test_a_long_file_gives_the_same(tmp_path: Path) -> None:
         (pl.concat([WIDE, WIDE[:1]]), {}, "person 'a' has two rows in wave '1'"),
         (WIDE.with_columns(who=pl.lit(None, pl.String)), {}, "5 of 5 rows have no person"),
         (WIDE, {"retest": 3}, "no wave 3"),
+        (WIDE, {"retest": 1}, "wave 1 cannot be its own retest"),
         (WIDE.filter(~((pl.col("wave") == 2) & pl.col("who").is_in(["a", "b"]))), {}, "nobody answered an item both"),
         (WIDE.with_columns(tea=pl.lit("perhaps")), {}, "'perhaps' to item 'tea' is not one of its options"),
     ],

@@ -122,3 +122,8 @@ def test_a_text_that_names_a_column_with_a_reserved_name_says_so(tmp_path: Path)
     survey = Survey.read({"items": [{"id": "a", "type": "text", "text": "{question}"}]})
     with pytest.raises(QuestionnaireError, match="names the column 'question', which prompts use otherwise"):
         survey.ask({"question": ["x"]}, model="scripted:cast", workspace=tmp_path)
+
+
+def test_one_held_out_person_is_refused_before_a_model_is_asked() -> None:
+    with pytest.raises(HumanDataError, match="one person alone"):
+        PanelStudy("s", HELD.take([0]), OTHERS, ("tea",), (Arm.standard("demographics", HELD, ()),))

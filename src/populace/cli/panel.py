@@ -86,7 +86,7 @@ def panel_command(
         name or Path(panel).name.split(".")[0], held, others, listed.targets, tuple(arms),
         tuple(GroupFlip.read(each) for each in flips),
     )  # fmt: skip
-    manifests = [_manifest(path) for path in trained]
+    manifests = [read_manifest(path) for path in trained]
     refuse_answers(study.leaks(manifests))
     if not (only_ask or only_estimate or (floors and Path(floors).is_file())):
         library("sklearn.linear_model")  # Without it there are no floors; better said before a model is asked.
@@ -129,7 +129,7 @@ def _model(answers: pl.DataFrame) -> str:
     return ", ".join(names)
 
 
-def _manifest(path: str) -> dict[str, Any]:
+def read_manifest(path: str) -> dict[str, Any]:
     """What an adapter was trained on: its manifest as JSON, or the adapter itself."""
     if path.endswith(".gguf"):
         return dict(read_card(path).manifest)

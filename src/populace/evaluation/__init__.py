@@ -26,6 +26,7 @@ from populace.evaluation.scores import (
     score_cells,
 )
 from populace.evaluation.sensitivity import GroupFlip, GroupSensitivity, PeopleGroup, group_sensitivity
+from populace.evaluation.unit_scores import unit_scores
 
 __all__ = [
     "Arm",
@@ -69,4 +70,5 @@ __all__ = [
     "read_panel",
     "response_style",
     "score_cells",
+    "unit_scores",
 ]

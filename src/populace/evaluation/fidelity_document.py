@@ -11,6 +11,7 @@ import polars as pl
 from populace.base.errors import HumanDataError
 from populace.evaluation.population import covariance_structure, distortions, response_style
 from populace.evaluation.scores import Fidelity, calibration, population_distances
+from populace.evaluation.unit_scores import mean_correlation, unit_scores
 from populace.experiments.reports.blocks import Block, Facts, Figure, Heading, Prose, Table
 from populace.experiments.reports.document import ReportDocument
 from populace.experiments.reports.figures import IntervalRow, intervals
@@ -92,6 +93,7 @@ def _body(report: FidelityReport) -> Iterator[Block]:
     columns["answers"] = [result.cells for result in report.results]
     columns["left_out"] = [result.left_out for result in report.results]
     yield Table(pl.DataFrame(columns), _TABLE_CAPTION)
+    yield from _units(report)
     yield from _groups(report)
     yield from _population(report)
     yield Heading("Calibration")
@@ -117,6 +119,29 @@ def _body(report: FidelityReport) -> Iterator[Block]:
             "report does not say how agents behave in other tasks than these."
         ]
     )
+
+
+def _units(report: FidelityReport) -> Iterator[Block]:
+    """How well single people and items are predicted."""
+    yield Heading("Single people and items")
+    rows = [
+        {
+            "arm": arm.name,
+            "mae": _text(result.mae),
+            "correlation_by_person": _text(mean_correlation(report.human, arm, "person")),
+            "correlation_by_item": _text(mean_correlation(report.human, arm, "item")),
+        }
+        for arm, result in zip((*report.arms, *report.floors), report.results, strict=True)
+    ]
+    caption = (
+        "The mean absolute error over ordered items, as a share of the scale; and the correlation of expected answers "
+        "with those of people, over the items of each person and over the people of each item, as a mean with the "
+        "interval over people or items. Items with more than two options without an order have no correlation."
+    )
+    yield Table(pl.DataFrame(rows), caption)
+    for arm in report.arms:
+        table = unit_scores(report.human, arm, "item").with_columns(pl.selectors.float().round(3))
+        yield Table(table, f"{arm.name}: the scores of each item.", folded=True)
 
 
 def _groups(report: FidelityReport) -> Iterator[Block]:
@@ -204,7 +229,7 @@ def _limits(report: FidelityReport) -> Iterator[str]:
 
 
 def _limits_of(result: Fidelity, floors: tuple[Fidelity, ...]) -> Iterator[str]:
-    if result.gap_closed is not None and result.gap_closed.high <= 0:
+    if result.gap_closed is not None and result.gap_closed.high < 0:
         yield "predicts single people worse than the majority of others does."
     elif result.gap_closed is not None and result.gap_closed.low <= 0:
         yield "is not shown to predict single people better than the majority of others does."

@@ -22,7 +22,7 @@ from populace.evaluation.sensitivity import GroupSensitivity
 from populace.experiments.reports.document import ReportDocument
 from populace.statistics import Estimate
 
-FIGURES = ("accuracy", "log_loss", "brier", "majority", "retest", "normalised", "gap_closed")
+FIGURES = ("accuracy", "log_loss", "brier", "mae", "majority", "retest", "normalised", "gap_closed")
 
 
 @dataclass(frozen=True)

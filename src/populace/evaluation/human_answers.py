@@ -150,6 +150,10 @@ class HumanAnswers:
         for wave in (first, second):
             if str(wave) not in known:
                 raise HumanDataError(f"there is no wave {wave!r}.", f"There are: {', '.join(known)}.")
+        if str(first) == str(second):
+            raise HumanDataError(
+                f"wave {first!r} cannot be its own retest.", "Name another wave in which the same people were asked."
+            )
         keys = ["person", "item"]
         now = waves.filter(pl.col("wave") == str(first)).select(*keys, "answer")
         later = waves.filter(pl.col("wave") == str(second)).select(*keys, pl.col("answer").alias("retest"))

@@ -51,6 +51,8 @@ class PanelStudy:
 
     def __post_init__(self) -> None:
         held_out = self.human.select(self.targets)
+        if len(held_out.people) < 2:
+            raise HumanDataError("one person alone is held out.", "Intervals are over people: hold out two or more.")
         if not ((held_out.answers >= 0) & (held_out.retest >= 0)).any():
             raise HumanDataError(
                 "none of the held-out people answered an item that is predicted in both waves.",

@@ -93,6 +93,7 @@ class Fidelity:
         gap_closed: The share of the gap between majority and retest that it closes; 0 is the majority, 1 the retest.
         cells: How many cells were compared.
         left_out: How many answers of people had no prediction.
+        mae: The mean absolute error over ordered items, as a share of the scale; None where no item has an order.
     """
 
     name: str
@@ -105,12 +106,13 @@ class Fidelity:
     gap_closed: Estimate | None
     cells: int
     left_out: int
+    mae: Estimate | None = None
 
     def table(self) -> pl.DataFrame:
         """A row for each figure."""
         figures = {
             name: value
-            for name in ("accuracy", "log_loss", "brier", "majority", "retest", "normalised", "gap_closed")
+            for name in ("accuracy", "log_loss", "brier", "mae", "majority", "retest", "normalised", "gap_closed")
             if (value := getattr(self, name)) is not None
         }
         return estimates_table(list(figures.values()), agent=[self.name] * len(figures), figure=list(figures))
@@ -169,6 +171,7 @@ def fidelity(
         gap_closed=estimate("gap_closed", triple) if with_retest else None,
         cells=int(predicted.sum()),
         left_out=int(((human.answers >= 0) & ~predicted).sum()),
+        mae=estimate("mean", {"value": agent.distance}) if (~np.isnan(agent.distance)).any() else None,
     )
 
 
