@@ -74,6 +74,9 @@ def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
         "You wait for {}. In the waiting room a toss of a coin decides which channel the television shows. Do you stay?",
         "A shop lists a kettle at {}. The order of the products on the page is random. Do you buy it?",
         "The fine is {}. Inspectors visit streets at random. Do you pay for a ticket?",
+        "The cook draws a heart on the foam. The coffee costs {}. Do you buy it?",
+        "A bicycle is raffled among the customers. Honey costs {}. Do you buy a jar?",
+        "It costs {}. The café behind a random link of a friend has three stars. Do you go there?",
         "You take {} a day. The pharmacy took part in a randomised trial of opening hours. How did you sleep?",
     ],
 )
@@ -149,6 +152,7 @@ def test_levels_that_differ_in_two_numbers_are_reported() -> None:
         (["18 °C", "70 °F"], ["°C", "°F"]),
         (["1", "2 km"], ["", "km"]),
         (["1 day", "3 days"], []),
+        (["0", "30 shillings"], []),
         (["30 minutes", "2 hours"], []),
         (["free", "$2.00", "$1,000.00"], []),
         (["a letter", "two letters"], []),

@@ -275,6 +275,8 @@ def _units(levels: Sequence[str]) -> list[str]:
         match = _AMOUNT.fullmatch(level.strip())
         if match is not None:
             unit = (match["before"] + (match["after"] or "")).strip()
+            if not unit and not level.strip("0., "):
+                continue  # nothing has no unit
             found.setdefault(unit.casefold().removesuffix("s").rstrip("."), unit)
         elif _NUMBER.search(level):
             return []

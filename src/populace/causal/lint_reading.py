@@ -85,17 +85,19 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     known = set().union(*(_stems(sentences[place]) for place in places), _names(treatment))
     near = {whole[p] for p in range(len(sentences)) if _linked(p, sentences, places, treatment, levels)}
     linked = [sentence for place, sentence in enumerate(sentences) if whole[place] in near]
-    by_lot = [
+    rests = [_without_others(sentence, known, levels) for sentence in sentences]
+    about_level = [rest for place, rest in enumerate(rests) if whole[place] in near]
+    giving = [
         rest
-        for place, sentence in enumerate(sentences)
-        if (rest := _without_others(sentence, known, levels))
-        and (whole[place] in near or (_first("gives", [rest]) and not _names_others(sentence, levels)))
+        for place, rest in enumerate(rests)
+        if whole[place] not in near and _first("gives", [rest]) and not _names_others(sentences[place], levels)
     ]
+    by_lot = _first("chance", about_level + giving) or _first("drawn", about_level)
     statements = [sentence for sentence in sentences if not _ASKS.search(sentence)]
     held = _first("constant", sentences) or _first("decree", sentences)
     imposed = held if _first("imposed", [sentence for sentence in linked if sentence in statements]) else ""
     by_hand = _first("decree", linked) or imposed or _first("contrast", sentences)
-    return SourceReading(_first("chance", by_lot) or by_hand, _first("observation", statements))
+    return SourceReading(by_lot or by_hand, _first("observation", statements))
 
 
 def holds_all_levels(prompt: str, levels: Sequence[str]) -> bool:
