@@ -224,4 +224,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    NextActionBenchmark(parse_arguments()).run()
+    try:
+        NextActionBenchmark(parse_arguments()).run()
+    except KeyboardInterrupt:
+        raise SystemExit("Interrupted. The same command goes on.") from None

@@ -9,6 +9,7 @@ import click
 from populace.base.errors import UsageError
 from populace.cli.options import command, current_workspace, option
 from populace.cli.output import facts, out, report_json
+from populace.cli.progress import fetch_missing_models
 
 
 @command("correct", code="needed")
@@ -25,6 +26,7 @@ def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -
     read = CorrectionPlan.read(plan)
     current_workspace().trusted.require(read.code, plan)
     chosen = _seeds(seeds)
+    fetch_missing_models("embedded" if read.base == "embedded" else "", read.score.judge)
     correction = Correction(read, to or read.name, device=choose_device(device))
     began = time.monotonic()
 

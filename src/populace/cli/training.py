@@ -9,6 +9,7 @@ import click
 
 from populace.cli.options import command, option
 from populace.cli.output import facts, out, report_json, row_table
+from populace.cli.progress import fetch_missing_models
 
 
 @command("train")
@@ -25,6 +26,7 @@ def train_command(
     from populace.training import Look, PlannedTraining, TrainingPlan, choose_device, load_base
 
     read = TrainingPlan.read(plan)
+    fetch_missing_models("embedded" if read.base == "embedded" else "")
     training = PlannedTraining(read, to or read.name)
     place = choose_device(device)
     looks: list[Look] = []

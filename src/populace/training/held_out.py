@@ -10,7 +10,7 @@ import polars as pl
 
 from populace.base.randomness import stream
 from populace.evaluation.human_decisions import HumanDecisions
-from populace.training.base_network import training_library
+from populace.training.base_network import enough_memory, training_library
 from populace.training.decision_examples import DecisionSource
 from populace.training.sequences import ModelVocabulary, pack
 from populace.training.tree_attention import TreeAttention
@@ -56,7 +56,7 @@ def _score_part(source: DecisionSource, part: int, attention: TreeAttention, len
     examples, situations = source.plain_examples(part)
     sequences = pack(examples, source.vocabulary, length, every_option=True)
     logs, owners = [], []
-    with torch.no_grad():
+    with torch.no_grad(), enough_memory(f"scoring {batch} sequences at once", "Score with --only-score --device cpu."):
         for start in range(0, len(sequences), batch):
             rows = np.arange(start, min(start + batch, len(sequences)))
             piece = sequences.take(rows)

@@ -115,23 +115,6 @@ def _in_room(life: "TownLife", thing: int, who: Id) -> str:
     return inside + life.where(building, who)
 
 
-def thing_for(life: "TownLife", row: int, place: int, doing: str) -> int | None:
-    """The thing in a room that fits best to what somebody does there, if one is near enough in meaning."""
-    things = life.town.inside(place) if life.town.places.level[place] == ROOM else np.zeros(0, np.int64)
-    if not len(things) or life.thing_embedder is None:
-        return None
-    names = [str(life.town.places.name[int(thing)]) for thing in things]
-    vectors = life.thing_embedder.embed([doing, *names])
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    likeness = unit[1:] @ unit[0]
-    best = int(np.argmax(likeness))
-    return int(things[best]) if likeness[best] >= _NEAR else None
-
-
-_NEAR = 0.3
-"""The cosine from which a thing fits to an activity."""
-
-
 def places_named(life: "TownLife", texts: Sequence[str]) -> set[str]:
     """The public places of the town that texts name."""
     return {place for text in texts for place in life.public if place in text}
