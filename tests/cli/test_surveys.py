@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -65,3 +67,28 @@ def test_a_report_holds_marginals_crosstabs_and_groups_of_open_answers(tmp_path:
     assert again.exit_code == 0, again.output
     first, second = (RunReader(Workspace(tmp_path).open(each.name)) for each in (tmp_path / "runs").iterdir())
     assert first.digest == second.digest
+
+
+def test_the_scales_of_an_instrument_are_shown_and_written_with_the_answers(tmp_path: Path) -> None:
+    people, target = tmp_path / "people.csv", tmp_path / "answers.csv"
+    people.write_text("id,trust,w\n" + "".join(f"{n},high,{1 + n % 3}\n" for n in range(12)))
+    words = ["survey", str(people), "games", "--model", "scripted:cast", "--workspace", str(tmp_path), "--weight", "w"]
+    done = CliRunner().invoke(cli, [*words, "--to", str(target), "--json"])
+    assert done.exit_code == 0, done.output
+    table = pl.read_csv(target)
+    # The respondents have a column `trust` of their own.
+    assert table.columns[-5:] == ["giving", "trust_score", "trustworthiness", "contribution", "cooperation"]
+    scales = json.loads(done.stdout)["data"]["findings"]["Scales"]
+    assert scales[0]["mean"] == pytest.approx((table["dictator"] / 100 * table["w"]).sum() / table["w"].sum())
+    assert scales[0]["low"] < scales[0]["mean"] < scales[0]["high"]
+
+
+def test_the_estimands_of_an_instrument_are_shown_where_both_conditions_were_asked(tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    words = ["survey", str(people), "vignettes", "--model", "scripted:cast", "--about", "age", "--workspace"]
+    for conditions, known in ((("first", "second"), ["framing", "identifiable_victim"]), (("first",), None)):
+        rows = [f"{n},30,{conditions[n % len(conditions)]}" for n in range(8)]
+        people.write_text("\n".join(["id,age,condition", *rows]))
+        done = CliRunner().invoke(cli, [*words, str(tmp_path), "--json"])
+        findings = json.loads(done.stdout)["data"]["findings"]
+        assert [each["estimand"] for each in findings.get("Estimands", [])] == (known or [])

@@ -91,7 +91,7 @@ def live(stream: MemoryStream, life: list[tuple[str, list[tuple[int, str]], int]
         yield stream.counts(range(8)).tolist()
         yield len(stream), stream.unrated(), stream.unrated(0)
         yield stream.of(3)
-        yield stream.vectors(known).tolist()
+        yield stream.vectors(known).floats(np.arange(len(known))).tolist()
 
 
 @settings(max_examples=20, deadline=None)

@@ -33,7 +33,7 @@ WEIGHT = "blk.0.attn_v.weight"
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, monkeypatch: Any) -> None:
-    if "embedded" not in request.keywords:
+    if request.node.get_closest_marker("embedded") is None:
         monkeypatch.setenv("POPULACE_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 

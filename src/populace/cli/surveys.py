@@ -15,8 +15,9 @@ from populace.experiments.reports import report
 from populace.journal import RunSettings
 from populace.people import People
 from populace.runs.reader import RunReader
-from populace.surveys import Survey, SurveyResults, write_results
+from populace.surveys import Instrument, Survey, SurveyResults, write_results
 from populace.surveys.files import check_results_file
+from populace.surveys.instrument import is_instrument
 from populace.surveys.respondents import FILE_ENDINGS
 from populace.surveys.scenario import SurveyScenario
 from populace.surveys.variables import STATE
@@ -72,10 +73,13 @@ def survey_command(
     results = SurveyResults(run)
     items = [item.id for item in results.questionnaire.items]
     crosstabs = {column: [results.crosstab(item, column) for item in items] for column in by}
-    files = [write_results(results, target) for target in targets]
+    instrument = Instrument.read(questionnaire) if is_instrument(questionnaire) else None
+    scores = instrument.score(results.table) if instrument else None
+    findings = instrument.findings(results) if instrument else []
+    files = [write_results(results, target, scores) for target in targets]
     if folder is not None:
         tables = [each for column in by for each in results.crosstab_tables(column)]
-        files += report(run, findings=tables).write(folder)
+        files += report(run, findings=[*findings, *tables]).write(folder)
     report_json(
         {
             "run": run.name,
@@ -83,15 +87,15 @@ def survey_command(
             "marginals": results.marginals(),
             "crosstabs": {column: [each.to_dicts() for each in tables] for column, tables in crosstabs.items()},
             "open_answers": {item: results.open_answers(item).to_dicts() for item in results.open_items},
+            "findings": {each.title: each.table.to_dicts() for each in findings},
             "statuses": results.statuses,
             "files": [str(file) for file in files],
         }
     )
     show_run(run, most_rows=_MOST_ROWS)
-    for column in by:
-        for each in results.crosstab_tables(column):
-            out.print_line()
-            table(each.table, each.title, _MOST_ROWS)
+    for each in [*findings, *(each for column in by for each in results.crosstab_tables(column))]:
+        out.print_line()
+        table(each.table, each.title, _MOST_ROWS)
     for file in files:
         out.print_line(f"  wrote {file}")
 

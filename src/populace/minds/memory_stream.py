@@ -14,7 +14,7 @@ from populace.base.errors import EmbeddingError, MemoryStreamError, UnknownNameE
 from populace.minds.growable_arrays import Ints, to_ints
 from populace.minds.memory_columns import FRAME, KINDS, MemoryColumns
 from populace.minds.retrieval import Mask, Retrieval, retrieval_preset
-from populace.minds.similarity import Bytes, Floats, dots_by_piece, dots_by_row, quantize
+from populace.minds.similarity import Bytes, Floats, QuantizedVectors, dots_by_piece, dots_by_row, quantize
 
 _TOGETHER = 16_384
 """The most candidates that are scored at once."""
@@ -167,11 +167,10 @@ class MemoryStream:
         """
         return self._store.frame(self._store.slots(to_ints(ids)), columns)
 
-    def vectors(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> Floats:
+    def vectors(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> QuantizedVectors:
         """The vectors of memories by id, a row each."""
         slots = self._store.slots(to_ints(ids))
-        vectors: Floats = self._store.vectors[slots].astype(np.float64) * self._store.get("factor", slots)[:, None]
-        return vectors
+        return QuantizedVectors(self._store.vectors[slots], self._store.get("factor", slots))
 
     def of(self, owner: int) -> pl.DataFrame:
         """All memories of one person, in the order in which they were added."""

@@ -21,7 +21,7 @@ from populace.minds.growable_arrays import GrowableArray, Ints, to_ints
 from populace.minds.memory_columns import FRAME
 from populace.minds.memory_stream import PRESENTED, MemoryStream, check_evidence, check_owners, in_order, kind_codes
 from populace.minds.retrieval import Retrieval, retrieval_preset
-from populace.minds.similarity import Floats
+from populace.minds.similarity import QuantizedVectors
 from populace.minds.stream_part import pack, unpack
 
 _AHEAD = 8
@@ -134,15 +134,12 @@ class ShardedStream(MemoryStream):
         numbers, options = to_ints(ids), {"columns": list(columns)}
         return self._ask("rows", options, pl.DataFrame({"memory": numbers}), self._places(numbers), by="row")
 
-    def vectors(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> Floats:
+    def vectors(self, ids: Sequence[int] | npt.ArrayLike | pl.Series) -> QuantizedVectors:
         """The vectors of memories by id, a row each."""
         numbers = to_ints(ids)
-        vectors: Floats = np.zeros((len(numbers), self.dimension or 1))
-        for rows, options, table in self._parts(
-            "vectors", {}, pl.DataFrame({"memory": numbers}), self._places(numbers)
-        ):
-            vectors[rows] = table["vector"].to_numpy().reshape(len(rows), options["dimension"])
-        return vectors
+        table = self._ask("vectors", {}, pl.DataFrame({"memory": numbers}), self._places(numbers), by="row")
+        values = np.frombuffer(b"".join(table["vector"]), np.int8)
+        return QuantizedVectors(values.reshape(len(numbers), -1 if len(numbers) else 0), table["factor"].to_numpy())
 
     def of(self, owner: int) -> pl.DataFrame:
         """All memories of one person, in the order in which they were added."""

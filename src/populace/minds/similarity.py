@@ -7,7 +7,7 @@ at 384 dimensions.
 """
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,27 @@ def quantize(vectors: npt.ArrayLike) -> tuple[Bytes, Floats]:
     scaled *= scaled
     lengths = np.sqrt(scaled.sum(axis=-1, dtype=np.float64))
     return quantized, np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+
+
+class QuantizedVectors(NamedTuple):
+    """Vectors in one byte for each dimension, which become numbers where they are looked at.
+
+    Attributes:
+        values: The bytes, a row for each vector.
+        factors: What makes each vector of length 1.
+
+    Example:
+        >>> QuantizedVectors(*quantize([[0.0, 2.0], [3.0, 0.0]])).floats(np.array([1])).tolist()
+        [[1.0, 0.0]]
+    """
+
+    values: Bytes
+    factors: Floats
+
+    def floats(self, rows: Ints) -> Floats:
+        """Some of the vectors, of length 1."""
+        vectors: Floats = self.values[rows].astype(np.float64) * self.factors[rows, None]
+        return vectors
 
 
 def dots_by_row(vectors: Bytes, slots: Ints, queries: Bytes) -> Floats:

@@ -68,7 +68,8 @@ class StreamPart:
     def vectors(self, content: bytes) -> bytes:
         """The vectors of memories by id."""
         vectors = self._stream.vectors(unpack(content)[1]["memory"])
-        return pack({"dimension": vectors.shape[1]}, pl.DataFrame({"vector": vectors.ravel()}))
+        rows = [row.tobytes() for row in vectors.values]
+        return pack({}, pl.DataFrame({"vector": pl.Series(rows, dtype=pl.Binary), "factor": vectors.factors}))
 
     def of(self, content: bytes) -> bytes:
         """All memories of one person."""

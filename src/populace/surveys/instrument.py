@@ -13,13 +13,17 @@ from pydantic import Field
 from populace.base.document_lines import add_line, at_entry
 from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
+from populace.engine.report_table import ReportTable
 from populace.statistics import Effect, difference
 from populace.surveys.items import Item, NumberItem, Part, RatingItem, SingleItem
 from populace.surveys.questionnaire import Questionnaire, first_problem
+from populace.surveys.results import SurveyResults
 
 FOLDER = Path(__file__).parent / "instruments"
 """The folder of the instruments that are part of Populace."""
 
+_FEWEST = 2
+"""An effect needs so many answers to each of its two items."""
 ScaleStatistic = Literal["mean", "sum", "share"]
 """The mean or the sum of the values of items, or the mean of their places between the lowest and highest value."""
 
@@ -176,6 +180,23 @@ class Instrument(Part):
             self._values(answers, item, share, 1).drop_nulls() for item in (entry.treatment, entry.control)
         )
         return difference(treatment, control, paired=False)
+
+    def findings(self, results: SurveyResults) -> list[ReportTable]:
+        """The means of the scales and the effects of the estimands in a survey, each with its interval."""
+        tables = []
+        if self.scales:
+            note = "Means over people with 95 % intervals; how each scale is made of its items is in the instrument."
+            tables.append(ReportTable("Scales", results.means(self.score(results.table)), note))
+        rows = []
+        for name, entry in self.estimands.items():
+            if min(results.table[item].count() for item in (entry.treatment, entry.control)) >= _FEWEST:
+                effect = self.effect(name, results.table).estimate
+                rows.append((name, effect.value, effect.low, effect.high, effect.n, entry.about))
+        if rows:
+            names = ["estimand", "effect", "low", "high", "n", "about"]
+            note = "Treatment less control with 95 % intervals; everybody counts the same."
+            tables.append(ReportTable("Estimands", pl.DataFrame(rows, schema=names, orient="row"), note))
+        return tables
 
     def _values(self, answers: pl.DataFrame, name: str, share: bool, key: int) -> pl.Series:
         """The values of an item: numbers as they are, options by their place from 1; reversed where the key says so."""

@@ -176,6 +176,20 @@ class SurveyResults:
         wide = wide.rename({group: f"{group} (n = {sizes[group]})" for group in groups})
         return self._with_titles(wide.with_columns(pl.exclude("variable", "value").fill_null("–")))
 
+    def means(self, figures: pl.DataFrame) -> pl.DataFrame:
+        """The mean of each column of figures about the respondents, such as scales, with its 95 % interval.
+
+        Args:
+            figures: A row for each respondent, in the order of `table`.
+        """
+        rows = []
+        for name in figures.columns:
+            known = figures[name].is_not_null()
+            weights = self._weights(self.table.filter(known))
+            rows.append((name, *_mean_row(figures[name].drop_nulls().cast(pl.Float64).to_numpy(), weights)[1:]))
+        names = {"scale": pl.String, "n": pl.Int64, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+        return pl.DataFrame(rows, schema=names, orient="row").with_columns(pl.selectors.float().fill_nan(None))
+
     def _with_titles(self, table: pl.DataFrame) -> pl.DataFrame:
         titles = {variable.name: variable.title for variable in self.variables}
         return table.with_columns(pl.col("variable").replace(titles)) if table.height else table

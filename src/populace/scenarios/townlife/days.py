@@ -10,7 +10,7 @@ from populace.base.formatting import time_of_day
 from populace.minds import Action, PlanningPart
 from populace.people import Id
 from populace.scenarios.townlife import words
-from populace.scenarios.townlife.noticing import IN_USE, Notice, thing_for
+from populace.scenarios.townlife.noticing import IN_USE, Notice
 
 if TYPE_CHECKING:
     from populace.scenarios.townlife.life import TownLife
@@ -154,7 +154,7 @@ def _arrive(life: "TownLife", who: Id, place: int, arrival: int, now: int) -> No
         return
     if life.town.address(building) in life.public:
         life.known[who].add(life.town.address(building))
-    thing = thing_for(life, row, place, life.doing(who))
+    thing = life.things.fitting(place, life.doing(who))
     if thing is not None and life.objects.state(thing) == life.usual_states[thing]:
         life.using[who] = thing
         life.set_state(thing, IN_USE, by=who)

@@ -31,6 +31,7 @@ from populace.scenarios.townlife.noticing import (
     places_named,
 )
 from populace.scenarios.townlife.report import words_report
+from populace.scenarios.townlife.things import RoomThings
 from populace.worlds.town.objects import Objects
 from populace.worlds.town.places import OBJECT
 from populace.worlds.town.presence import ATTENTION, Presence
@@ -112,7 +113,8 @@ class TownLife(Scenario):
         for who in self.ids:
             self.learn_home(who)
         self.mind = self.make_mind()
-        self.thing_embedder = self.mind.memory.embedder if isinstance(self.mind.memory, Memory) else None
+        self.memory_embedder = self.mind.memory.embedder if isinstance(self.mind.memory, Memory) else None
+        self.things = RoomThings(town, self.memory_embedder)
         self.asleep = np.ones(len(self.ids), np.bool_)
         self.novelty = Novelty(self.retention)
         self.strokes: dict[Id, Action] = {}
@@ -300,10 +302,10 @@ class TownLife(Scenario):
 
     def _not_considered(self, ids: Sequence[Id], events: Mapping[Id, str]) -> list[Id]:
         """The people to whom what happened is new: unlike the last things of which they thought whether to react."""
-        if self.thing_embedder is None:
+        if self.memory_embedder is None:
             return list(ids)
         new = []
-        for who, vector in zip(ids, self.thing_embedder.embed([events[who] for who in ids]), strict=True):
+        for who, vector in zip(ids, self.memory_embedder.embed([events[who] for who in ids]), strict=True):
             unit = np.asarray(vector, np.float64) / max(float(np.linalg.norm(vector)), 1e-9)
             last = self.considered.setdefault(who, deque(maxlen=self.retention))
             if not any(float(unit @ other) >= _SAME for other in last):
