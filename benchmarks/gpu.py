@@ -116,7 +116,8 @@ async def by_itself(model: TransformersModel, count: int) -> Result:
     parts = model._loaded()
     table = parts.option_tokens.table([wanted[0].options])
     example = begin(parts.tokenizer.rows(wanted[:1]), np.zeros(1, np.int64), 0, 200, table)
-    example.wait()
+    while not example.are_ready:
+        time.sleep(0.001)
 
     def at_once(rows: Any, which: Any, shared: int, most: int, options: Any) -> Distributions:
         rows.table(which, shared)

@@ -15,6 +15,7 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.statistics import (
     Estimate,
     adjust,
+    contrast,
     difference,
     equivalence,
     power,
@@ -273,3 +274,12 @@ def test_impossible_studies_are_refused() -> None:
     ):
         with pytest.raises(UsageError):
             call()
+
+
+def test_a_contrast_of_arms_warns_where_one_of_them_is_skewed() -> None:
+    rng, weights = np.random.default_rng(2), np.array([0.5, 0.5, -1.0])
+    normal = rng.normal(size=(3, 40))
+    assert contrast(list(normal), weights).warning == ""
+    skewed = [*normal[:2], rng.lognormal(size=40)]
+    assert "so skewed" in contrast(skewed, weights).warning
+    assert "too few" in contrast([values[:10] for values in normal], weights).warning

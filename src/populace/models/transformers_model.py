@@ -3,8 +3,8 @@
 Many prompts are computed at once, and the beginning that all of them share is computed once. Sampling draws its random
 numbers from the seed of each request, so a reply depends on what else is in the batch only through rounding.
 
-On a GPU, all of Python's work is done in one thread, that of the caller, and only waiting is left to another: two busy
-threads would hand the interpreter to each other at every one of the thousand operations of a batch.
+On a GPU, distributions are computed from one thread, that of the caller: two busy threads would hand the interpreter to
+each other at every one of the thousand operations of a batch.
 """
 
 import asyncio
@@ -43,6 +43,8 @@ _ROWS_AT_ONCE = {"cuda": (32, 256), "cpu": (16, 16)}
 _MANY = 96
 _BATCHES_AHEAD = {"cuda": 3, "cpu": 1}
 """How many batches are begun before the results of one are collected."""
+_SECONDS_BETWEEN_LOOKS = 0.001
+"""How long to wait until the next look whether a GPU has computed a batch, which takes a hundred times as long."""
 _PROMPTS_READ_AT_ONCE = 4096
 """How many prompts are turned into tokens at once, while those before them are computed."""
 _VERSION = 3
@@ -298,8 +300,8 @@ class TransformersModel(Model):
             if distributions is None:
                 results.append((batch.numbers[0], Failure("unanswered", _NO_MEMORY)))
                 continue
-            if self._device == "cuda":
-                await self._in_thread(distributions.wait)
+            while not distributions.are_ready:
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
             if again and not distributions.are_finite.all():
                 self._note(_COMPUTED_AGAIN)
                 self._loaded().scorer.forget()

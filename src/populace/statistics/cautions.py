@@ -5,7 +5,7 @@ interval covered less than 93 %, one of these conditions holds and its sentence 
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -63,17 +63,26 @@ def skewed(*samples: Numbers, paired: bool = False) -> str:
         paired: Whether two arms are compared by the differences of their pairs.
     """
     parts = (samples[0] - samples[1],) if paired and len(samples) == 2 else samples
+    if skewed_arms(parts, (1.0, -1.0)[: len(parts)]):
+        return 'the values are so skewed that the interval is too short; compare method="bootstrap-t"'
+    return ""
+
+
+def skewed_arms(samples: Sequence[Numbers], weights: Sequence[float]) -> str:
+    """A caution for a weighted sum of the means of independent arms.
+
+    Args:
+        samples: The values of each arm.
+        weights: How much the mean of each arm counts.
+    """
     third, variance = 0.0, 0.0
-    for sign, values in zip((1, -1), parts, strict=False):
+    for weight, values in zip(weights, samples, strict=True):
         n, centred = len(values), values - values.mean()
         if n < 3:
             return ""
-        variance += float((centred**2).sum()) / (n - 1) / n
-        third += sign * float((centred**3).sum()) * n / ((n - 1) * (n - 2)) / n**2
-    skewness = abs(third) / variance**1.5 if variance > 0 else 0.0
-    if skewed_estimate(skewness, parts):
-        return 'the values are so skewed that the interval is too short; compare method="bootstrap-t"'
-    return ""
+        variance += weight**2 * float((centred**2).sum()) / (n - 1) / n
+        third += weight**3 * float((centred**3).sum()) * n / ((n - 1) * (n - 2)) / n**2
+    return skewed_estimate(abs(third) / variance**1.5 if variance > 0 else 0.0, samples)
 
 
 def skewed_estimate(skewness: float, parts: Iterable[Numbers]) -> str:

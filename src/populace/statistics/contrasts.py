@@ -102,7 +102,8 @@ def contrast(samples: Sequence[Numbers], weights: Numbers, level: float = 0.95) 
     error = math.sqrt(sum(parts))
     half = t_quantile(level, freedom) * error
     warning = cautions.join_sentences(
-        cautions.few(min(len(values) for values, _ in used)),
+        cautions.few(min(len(values) for values, _ in used))
+        or cautions.skewed_arms([values for values, _ in used], [w for _, w in used]),
         "nothing varies in one arm, which is taken to vary like the others" if not all(variances) else "",
     )
     estimate = Estimate(value, value - half, value + half, n, level, "Welch t of arms", 0, warning)

@@ -41,10 +41,10 @@ class Distributions:
     def __init__(self, values: Any, places: Any, counts: Any, event: Any) -> None:
         self._parts, self._event = (values, places, counts), event
 
-    def wait(self) -> None:
-        """Wait until the device has computed them."""
-        if self._event is not None:
-            self._event.synchronize()
+    @property
+    def are_ready(self) -> bool:
+        """Whether the device has computed them."""
+        return self._event is None or bool(self._event.query())
 
     @property
     def are_finite(self) -> npt.NDArray[np.bool_]:
