@@ -73,7 +73,7 @@ def plan(place: Path, **changes: object) -> CorrectionPlan:
         "decisions": 24,
         "seeds": [1, 2],
         "rank": 4,
-        "preference": {"learning_rate": 5e-3, "passes": 2, "batch": 24},
+        "preference": {"learning_rate": 1.5e-3, "passes": 2, "batch": 4},
     }
     return CorrectionPlan(**settings | changes)  # type: ignore[arg-type]
 

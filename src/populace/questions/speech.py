@@ -30,6 +30,7 @@ _WORD_EDGE = re.compile(r"\b")
 _REPORTED = re.compile(r" (?:said|was|is|told)\b")
 """What follows the name of the speaker where they speak of themselves as of another."""
 _SURNAME = re.compile(rf"(?:{PARTICLE} )*[^\W\d_a-z][\w'’-]*")
+_STAGE_SIGNS = "([*"
 _STAGE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]|\*[^*\n]+\*")
 _NARRATION = re.compile(
     # Speech that is reported with its words, and memories in the voice of an observer.
@@ -139,7 +140,8 @@ class Speech(Question):
             text = text[speakers.own_label_end(text) :]
             other = speakers.other_start(text)
             text = text[:other] if other is not None else text
-            text = " ".join(_STAGE.sub(" ", text).split()).strip(_QUOTES).strip()
+            text = _STAGE.sub(" ", text) if any(sign in text for sign in _STAGE_SIGNS) else text
+            text = " ".join(text.split()).strip(_QUOTES).strip()
             if _WORD.search(text):
                 return text
             if other is not None:

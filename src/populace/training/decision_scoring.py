@@ -18,7 +18,7 @@ from populace.engine.workspace import Workspace
 from populace.models import check_model, model_code
 from populace.questions import Rating
 from populace.training.human_targets import HumanScoring
-from populace.training.recorded_examples import read_judgements
+from populace.training.recorded_examples import read_feedback_lines
 
 Floats = npt.NDArray[np.float64]
 Scorer = Callable[[pl.DataFrame], Sequence[float]]
@@ -130,7 +130,7 @@ def _people_scores(decisions: pl.DataFrame, workspace: Workspace) -> pl.Series:
     """
     keys: dict[tuple[str, str, str], list[float]] = {}
     rewrites: dict[tuple[str, str, str], list[float]] = {}
-    for line in read_judgements(workspace.folder / "feedback"):
+    for line in read_feedback_lines(workspace.folder / "feedback"):
         messages = {each["role"]: each["content"] for each in line["messages"]}
         prompt = messages.get("system", ""), messages.get("user", "")
         if isinstance(line.get("score"), int):

@@ -186,7 +186,7 @@ def _written_target(row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _feedback_rows(folder: Path) -> Iterator[dict[str, Any]]:
     """Rewritten answers, and answers with a high score."""
-    for line in read_judgements(folder):
+    for line in read_feedback_lines(folder):
         if line.get("verdict") == "rewritten" and line.get("rewrite"):
             text, weight = str(line["rewrite"]), 1.0
         elif isinstance(line.get("score"), int) and line["score"] >= _GOOD_SCORE:
@@ -203,7 +203,7 @@ def _feedback_rows(folder: Path) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def read_judgements(folder: Path) -> list[dict[str, Any]]:
+def read_feedback_lines(folder: Path) -> list[dict[str, Any]]:
     """The last feedback of every rater on every answer, without what was withdrawn.
 
     Args:

@@ -38,6 +38,8 @@ BIG_FIVE = {
     "neuroticism": ("easily worried", "calm under pressure"),
 }
 
+SHIRTS = pl.Series(["blue", "green"], dtype=pl.Enum(["blue", "green"]))
+
 OFFICE = (
     "You work in an office with {others} other people. You want to succeed and to earn money. Every morning you choose "
     "between a {first} and a {second} shirt. The weather suits both, and you like to be comfortable."
@@ -77,8 +79,7 @@ class Norms(Scenario):
         if self.exact_start:
             blue = self.rng.permutation(np.arange(self.workers) < round(self.workers * self.initial_share))
         self.history: list[float] = [float(blue.mean())]
-        shirt = pl.Series(np.where(blue, 0, 1).astype(np.uint8)).cat.to(pl.Enum(["blue", "green"]))
-        return people.with_columns(shirt=shirt)
+        return people.with_columns(shirt=SHIRTS[pl.Series(np.where(blue, 0, 1).astype(np.uint32))])
 
     def profile(self) -> str:
         """Who one is."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from populace.people import HEARD, Id
@@ -66,8 +67,24 @@ def notice_people(life: "TownLife", now: int) -> tuple[list[Notice], list[tuple[
         text = text_at_home if home else text
         if life.novelty.is_new(who, text):
             notices.append(Notice(who, text, rated_as))
-    both = set(zip(observers, others, strict=True))
-    return notices, [(life.ids[a], life.ids[b]) for a, b in sorted(both) if a < b and (b, a) in both]
+    return notices, [(life.ids[a], life.ids[b]) for a, b in mutual_pairs(rows, other_rows)]
+
+
+def mutual_pairs(rows: npt.NDArray[np.int64], others: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """The pairs of whom each sees the other, each once, in order.
+
+    Args:
+        rows: Who sees somebody.
+        others: Whom they see.
+
+    Example:
+        >>> mutual_pairs(np.array([2, 0, 2, 1, 0]), np.array([0, 1, 1, 2, 2]))
+        [(0, 2), (1, 2)]
+    """
+    size = 1 + max(int(rows.max(initial=0)), int(others.max(initial=0)))
+    ahead = rows < others
+    pairs = np.intersect1d((rows * size + others)[ahead], (others * size + rows)[~ahead])
+    return list(zip((pairs // size).tolist(), (pairs % size).tolist(), strict=True))
 
 
 def _sight(life: "TownLife", row: int, place: int) -> tuple[str, str, str]:
