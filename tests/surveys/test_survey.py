@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 import populace as pc
-from populace.base.errors import BudgetError, ParameterError, QuestionnaireError, UnknownNameError
+from populace.base.errors import BudgetError, ParameterError, QuestionnaireError, ScenarioError, UnknownNameError
+from populace.engine.discovery import find_scenario
 from populace.models import Request
+from populace.scenarios.norms import Norms
 from populace.surveys import SurveyResults, read_respondents
 from populace.surveys.survey import RespondentSettings
 
@@ -279,6 +281,15 @@ def test_a_file_that_separates_columns_by_semicolons_is_refused(tmp_path: Path) 
     file.write_text("id;age\np1;30\n")
     with pytest.raises(QuestionnaireError, match="its only column is 'id;age'"):
         read_respondents(file)
+
+
+def test_a_scenario_stands_for_the_people_with_whom_its_run_begins(tmp_path: Path) -> None:
+    items = [{"id": "tea", "type": "single", "text": "Tea?", "options": ["yes", "no"]}]
+    results = ask({"items": items}, Norms(workers=4), workspace=tmp_path)
+    assert results.table.height == 4
+    assert results.respondents.name == "norms"
+    with pytest.raises(ScenarioError, match="asks a model before its first step"):
+        read_respondents(find_scenario("forum")())
 
 
 def test_respondents_without_ids_are_numbered_like_people(tmp_path: Path) -> None:
