@@ -145,6 +145,21 @@ def test_levels_that_differ_in_two_numbers_are_reported() -> None:
 
 
 @pytest.mark.parametrize(
+    "levels",
+    [
+        ["5'6\"", "6'2\""],
+        ["1 hour 30 minutes", "2 hours 10 minutes"],
+        ["10–20 dollars", "30–50 dollars"],
+        ["$10 to $20", "$30 to $50"],
+        ["1/3", "2/5"],
+    ],
+)
+def test_one_amount_that_is_written_with_two_numbers_is_not_bundled(levels: list[str]) -> None:
+    prompts = [LevelPrompt(level, f"By lot, yours is {level}. Do you buy?") for level in levels]
+    assert lint_prompts(prompts, "size", levels) == []
+
+
+@pytest.mark.parametrize(
     ("levels", "units"),
     [
         (["$1", "200 cents"], ["$", "cents"]),

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from populace.causal.lint_signs import settling_signs
+
 _SENTENCE = re.compile(r"(?<=[.?!])\s+|\n+")
 _CLAUSE = re.compile(r"(?<=[:;])\s+")
 _WORD = re.compile(r"[a-z]{3,}")
@@ -30,11 +32,13 @@ _STOP = frozenset(
     "because when where while said say says".split()
 )
 _DECIDES = re.compile(
-    r"\b(?:decide|determine|choose|pick|select|fix|settle)[sd]? "
-    r"(?P<what>(?:which|what|whether|how|the)\b[^.?!:;]*)",
+    r"\b(?:decide|determine|choose|pick|select|fix|settle)[sd]? (?:as \w+ |then |always |again )?(?<!could choose )(?<!can choose )"
+    r"(?P<what>(?:which|what|whether|who|whom|whose|how|the)\b[^.?!:;]*)",
     re.IGNORECASE,
 )
 """What chance is said to decide."""
+_WHO_WHAT = re.compile(r"^who\b.*\b(?:what|which|where|how)\b", re.IGNORECASE)
+"""Who gets what is decided: something is given out."""
 _TRIAL = re.compile(
     r"\brandomi[sz]ed (?:\w+ )?(?:trial|experiment|study|test) (?:of|on|about) (?P<what>[^.?!:;,]*)", re.IGNORECASE
 )
@@ -44,6 +48,8 @@ _ASKS = re.compile(r"^(?:do|does|did|will|would|is|are|how|should)\b(?!.*\bif\b)
 _RANDOM_THING = re.compile(
     r"\brandom(?:ly (?:chosen|selected|picked|drawn|sampled))? (?P<what>\w+)(?P<rest>[^.?!:;]*)", re.IGNORECASE
 )
+_ONE_OF_MANY = re.compile(r"\b(?:a|an|some|any|another)\s*$", re.IGNORECASE)
+"""What stands before a thing that was picked from many of its kind, as in "a random stranger"."""
 _YOU = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
 _FOR_EACH = re.compile(r"\b(?:you|your|yours|each|every|everybody|everyone)\b", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\b\w+ or (?:a |an |the |in )?\w+")
@@ -85,19 +91,19 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     known = set().union(*(_stems(sentences[place]) for place in places), _names(treatment))
     near = {whole[p] for p in range(len(sentences)) if _linked(p, sentences, places, treatment, levels)}
     linked = [sentence for place, sentence in enumerate(sentences) if whole[place] in near]
-    rests = [_without_others(sentence, known, levels) for sentence in sentences]
+    rests = [_without_others(sentence, known, levels, _names(treatment)) for sentence in sentences]
     about_level = [rest for place, rest in enumerate(rests) if whole[place] in near]
-    giving = [
-        rest
-        for place, rest in enumerate(rests)
-        if whole[place] not in near and _first("gives", [rest]) and not _names_others(sentences[place], levels)
-    ]
+    before = [place for place in range(len(sentences)) if whole[place] not in near and place < places[-1]]
+    giving = [rests[place] for place in before if _gives_out(rests[place], sentences[place], levels)]
     by_lot = _first("chance", about_level + giving) or _first("drawn", about_level)
     statements = [sentence for sentence in sentences if not _ASKS.search(sentence)]
     held = _first("constant", sentences) or _first("decree", sentences)
     imposed = held if _first("imposed", [sentence for sentence in linked if sentence in statements]) else ""
     by_hand = _first("decree", linked) or imposed or _first("contrast", sentences)
-    return SourceReading(by_lot or by_hand, _first("observation", statements))
+    told = [rest for rest, sentence in zip(rests, sentences, strict=True) if rest and sentence in statements]
+    hints = [rest for place, rest in enumerate(rests) if rest in told and (whole[place] in near or place in before)]
+    signs = settling_signs("mechanism", hints) or settling_signs("equality", told)
+    return SourceReading(by_lot or by_hand or signs, _first("observation", statements))
 
 
 def holds_all_levels(prompt: str, levels: Sequence[str]) -> bool:
@@ -155,7 +161,12 @@ def _clauses(text: str) -> tuple[list[str], list[int]]:
     return clauses, whole
 
 
-def _without_others(sentence: str, known: set[str], levels: Sequence[str]) -> str:
+def _gives_out(rest: str, sentence: str, levels: Sequence[str]) -> bool:
+    """Whether a sentence that shares no word with the level is about giving something out."""
+    return bool(_first("gives", [rest])) and not (_names_others(sentence, levels) or _first("apparatus", [sentence]))
+
+
+def _without_others(sentence: str, known: set[str], levels: Sequence[str], names: set[str]) -> str:
     """A sentence without what it says about the chance of something else; empty where that is all it is about."""
     if _decides_other(sentence, known) or _tries_other(sentence, known):
         return ""
@@ -163,7 +174,8 @@ def _without_others(sentence: str, known: set[str], levels: Sequence[str]) -> st
     thing = _RANDOM_THING.search(rest)
     if thing is None or _first("devices", [thing["what"]]) or _first("parts", [thing["what"]]):
         return rest
-    if _stems(rest) & known or any(_written(rest, level) for level in levels):
+    one = _ONE_OF_MANY.search(rest[: thing.start()]) is not None and not _stems(thing["what"]) & names
+    if not one and (_stems(rest) & known or any(_written(rest, level) for level in levels)):
         return rest
     return rest[: thing.start()] + rest[thing.end("what") :]
 
@@ -177,6 +189,8 @@ def _decides_other(sentence: str, known: set[str]) -> bool:
     """Whether chance is said to decide something that is neither the treatment nor about whoever is asked."""
     match = _DECIDES.search(sentence)
     if match is None or _FOR_EACH.search(match["what"]) or _first("parts", [match["what"]]):
+        return False
+    if _WHO_WHAT.search(match["what"]):
         return False
     stems = _stems(match["what"])
     return bool(stems) and not stems & known
