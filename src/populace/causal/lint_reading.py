@@ -93,7 +93,7 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     linked = [sentence for place, sentence in enumerate(sentences) if whole[place] in near]
     rests = [_without_others(sentence, known, levels, _names(treatment)) for sentence in sentences]
     about_level = [rest for place, rest in enumerate(rests) if whole[place] in near]
-    before = [place for place in range(len(sentences)) if whole[place] not in near and place < places[-1]]
+    before = [p for p in range(places[-1]) if whole[p] not in near and not _first("apparatus", [sentences[p]])]
     giving = [rests[place] for place in before if _gives_out(rests[place], sentences[place], levels)]
     by_lot = _first("chance", about_level + giving) or _first("drawn", about_level)
     statements = [sentence for sentence in sentences if not _ASKS.search(sentence)]
@@ -163,7 +163,7 @@ def _clauses(text: str) -> tuple[list[str], list[int]]:
 
 def _gives_out(rest: str, sentence: str, levels: Sequence[str]) -> bool:
     """Whether a sentence that shares no word with the level is about giving something out."""
-    return bool(_first("gives", [rest])) and not (_names_others(sentence, levels) or _first("apparatus", [sentence]))
+    return bool(_first("gives", [rest])) and not _names_others(sentence, levels)
 
 
 def _without_others(sentence: str, known: set[str], levels: Sequence[str], names: set[str]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-SETTLED = 2.0
+SETTLED = 1.5
 """The weight of signs that settles where a level comes from."""
 
 _CLASS = re.compile(r"<(\w+)>")
