@@ -1,6 +1,7 @@
 """What a prompt says about the source of a treatment's level: chance, a decision from outside, or the world as it is.
 
-The rules read English wording. They look for phrases (`lint_phrases.toml`) of three kinds:
+The rules read English wording. They look for phrases (`lint_phrases.toml`) of three kinds, and weigh signs
+(`lint_signs.toml`) where no phrase settles the matter:
 
 * chance: a device or a procedure that draws. It counts where it is said of the level or of the act of giving levels
   out, unless the sentence says it of something else: who takes part, the order of answers, a random passer-by;
@@ -32,16 +33,23 @@ _STOP = frozenset(
     "because when where while said say says".split()
 )
 _DECIDES = re.compile(
-    r"\b(?:decide|determine|choose|pick|select|fix|settle)[sd]? (?:as \w+ |then |always |again )?(?<!could choose )(?<!can choose )"
-    r"(?P<what>(?:which|what|whether|who|whom|whose|how|the)\b[^.?!:;]*)",
+    r"\b(?:decide|determine|choose|pick|select|fix|settle)[sd]? (?:as \w+ |then |always |again )?"
+    r"(?<!could choose )(?<!can choose )(?P<what>(?:which|what|whether|who|whom|whose|how|the)\b[^.?!:;]*)",
     re.IGNORECASE,
 )
 """What chance is said to decide."""
-_WHO_WHAT = re.compile(r"^who\b.*\b(?:what|which|where|how)\b", re.IGNORECASE)
+_WHO_WHAT = re.compile(r"^(?:who|which \w+)\b.*\b(?:what|which|where|how)\b", re.IGNORECASE)
 """Who gets what is decided: something is given out."""
 _TRIAL = re.compile(
     r"\brandomi[sz]ed (?:\w+ )?(?:trial|experiment|study|test) (?:of|on|about) (?P<what>[^.?!:;,]*)", re.IGNORECASE
 )
+_IS_PICKED = re.compile(
+    r"^(?:(?:the|a|an|our|your|all|these|this) )?(?P<what>(?!it\b|they\b|which\b|who\b|what\b)[\w'-]+(?: [\w'-]+)?)"
+    r"(?: (?:in|of|on|at|for|that|who|which)\b[^.?!:;,]*?)? (?:is|are|was|were|has been|have been) (?:\w+ )?"
+    r"(?:picked|chosen|selected|drawn|moved|taken|decided|determined|settled)\b",
+    re.IGNORECASE,
+)
+"""The subject of a sentence in which something is picked."""
 _FOR_ALL = re.compile(r"\b(?:each|every|everybody|everyone|participants)\b", re.IGNORECASE)
 _ASKS = re.compile(r"^(?:do|does|did|will|would|is|are|how|should)\b(?!.*\bif\b).*\?$", re.IGNORECASE)
 """A sentence that asks for the answer, and says nothing about the level."""
@@ -93,7 +101,8 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     linked = [sentence for place, sentence in enumerate(sentences) if whole[place] in near]
     rests = [_without_others(sentence, known, levels, _names(treatment)) for sentence in sentences]
     about_level = [rest for place, rest in enumerate(rests) if whole[place] in near]
-    before = [p for p in range(places[-1]) if whole[p] not in near and not _first("apparatus", [sentences[p]])]
+    last = max(places, default=0)
+    before = [p for p in range(last) if whole[p] not in near and not _first("apparatus", [sentences[p]])]
     giving = [rests[place] for place in before if _gives_out(rests[place], sentences[place], levels)]
     by_lot = _first("chance", about_level + giving) or _first("drawn", about_level)
     statements = [sentence for sentence in sentences if not _ASKS.search(sentence)]
@@ -168,7 +177,7 @@ def _gives_out(rest: str, sentence: str, levels: Sequence[str]) -> bool:
 
 def _without_others(sentence: str, known: set[str], levels: Sequence[str], names: set[str]) -> str:
     """A sentence without what it says about the chance of something else; empty where that is all it is about."""
-    if _decides_other(sentence, known) or _tries_other(sentence, known):
+    if _decides_other(sentence, known) or _tries_other(sentence, known) or _picks_other(sentence, known):
         return ""
     rest = _without(sentence, "elsewhere") if not _names_order(sentence, known) else sentence
     thing = _RANDOM_THING.search(rest)
@@ -203,6 +212,15 @@ def _tries_other(sentence: str, known: set[str]) -> bool:
         return False
     rest = sentence.replace(match.group(), " ")
     return not _first("chance", [rest])
+
+
+def _picks_other(sentence: str, known: set[str]) -> bool:
+    """Whether a thing of which the sentence of the level does not speak was picked, such as a jury or a sample."""
+    match = _IS_PICKED.search(sentence)
+    if match is None:
+        return False
+    head = match["what"].split()[-1].lower()
+    return not (_stems(head) & known or head in _STOP or _first("parts", [head]) or _first("shares", [head]))
 
 
 def _linked(place: int, sentences: Sequence[str], places: Sequence[int], treatment: str, levels: Sequence[str]) -> bool:

@@ -3,8 +3,8 @@
 A wording that says it outright ("drawn at random") is recognised by a phrase of `lint_phrases.toml`. Most wordings say
 it with several hints instead: a machine or an irrelevant feature decides, somebody denies that anything was considered,
 other people have other levels, the level is invented, the rest is the same. One hint is found in ordinary prompts too;
-hints of several kinds are not. So the kinds are weighed (`lint_signs.toml`), separately for the two ways to set a level:
-a mechanism, and a comparison in which all else is equal.
+hints of several kinds are not. So the kinds are weighed (`lint_signs.toml`), separately for the two ways to set a
+level: a mechanism, and a comparison in which all else is equal.
 """
 
 import functools
@@ -17,6 +17,9 @@ from typing import Any, Literal
 SETTLED = 1.5
 """The weight of signs that settles where a level comes from."""
 
+LEADING = 1.0
+"""The weight that one of the kinds must have at least: kinds below it only support others."""
+
 _CLASS = re.compile(r"<(\w+)>")
 
 
@@ -24,16 +27,16 @@ def settling_signs(way: Literal["mechanism", "equality"], texts: Sequence[str]) 
     """The phrases that together say that a level was set in this way; empty where they weigh too little.
 
     Example:
-        >>> settling_signs("mechanism", ["Clerks picked it by the last digit of the file number."])
-        'picked it by the last digit'
+        >>> settling_signs("mechanism", ["A clerk picked it by the weekday."])
+        'picked it by the weekday'
     """
-    weight, found = 0.0, []
+    weights, found = [0.0], []
     for kind, patterns in _kinds(way).items():
         phrase = next((match.group() for p in patterns for text in texts if (match := p.search(text))), "")
         if phrase:
-            weight += _vocabulary()[way][kind]["weight"]
+            weights.append(_vocabulary()[way][kind]["weight"])
             found.append(phrase)
-    return "; ".join(found) if weight >= SETTLED else ""
+    return "; ".join(found) if sum(weights) >= SETTLED and max(weights) >= LEADING else ""
 
 
 @functools.cache
