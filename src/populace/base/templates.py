@@ -85,9 +85,13 @@ def _single(text: str) -> pl.Series:
     return pl.Series([text], dtype=pl.String)
 
 
+_FEW_TEXTS = 512
+"""Up to so many rows, Python puts texts together in less time than polars needs to begin."""
+
+
 def concat_texts(pieces: Sequence[Piece], count: int) -> pl.Series:
     """Texts and columns of text put together, row by row."""
-    if count <= FEW:
+    if count <= _FEW_TEXTS:
         rows = zip(*[[piece] * count if isinstance(piece, str) else _to_list(piece) for piece in pieces], strict=True)
         return pl.Series(["".join(row) for row in rows], dtype=pl.String)
     columns = [pl.Series(piece, dtype=pl.String) if isinstance(piece, list) else piece for piece in pieces]

@@ -138,6 +138,10 @@ def _exact_values(values: list[Any]) -> list[Any]:
     return values if {str, int}.issuperset(map(type, values)) else list(map(repr, values))
 
 
+_FEW_ROWS = 512
+"""Up to so many rows, Python numbers them in less time than polars needs to begin."""
+
+
 def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Number the distinct rows in order of first appearance: rows whose values are written in different ways.
 
@@ -146,11 +150,11 @@ def distinct(columns: list[pl.Series], height: int) -> tuple[npt.NDArray[np.int3
     """
     if not columns:
         return np.zeros(height, np.int32), np.zeros(1, np.int64)
-    if height <= FEW:
+    if height <= _FEW_ROWS:
         numbers: dict[tuple[Any, ...], int] = {}
         rows = list(zip(*[_exact_values(column.to_list()) for column in columns], strict=True))
         codes = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int32)
-        return codes, np.array([rows.index(row) for row in numbers] if len(numbers) < height else range(height))
+        return codes, np.unique(codes, return_index=True)[1] if len(numbers) < height else np.arange(height)
     names = [f"c{index}" for index in range(len(columns))]
     frame = pl.DataFrame(
         [_exact(column).alias(name) for column, name in zip(columns, names, strict=True)]
