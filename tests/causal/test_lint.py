@@ -1,8 +1,8 @@
 """The ambiguity lint: ambiguous designs are found before a call is spent, and clean ones raise no alarm.
 
-`designs/clean.toml` was written before the lint existed, by its author. All other sets were written later, by three
-authors, and say at their top who wrote them and what the lint made of them at first. `designs/held_out.toml` was not in
-view when the lint was changed: do not tune the lint on it.
+`designs/clean.toml` was written before the lint existed, by its author. All other sets were written later, by several
+authors, and say at their top who wrote them and what the lint made of them at first. The texts of
+`designs/held_out.toml` were not in view when the lint was changed: do not tune the lint on it.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def test_at_most_3_of_60_clean_designs_raise_an_alarm() -> None:
     assert len(designs("clean")) >= 60 and len(alarms) <= 3, alarms
 
 
-@pytest.mark.parametrize("name", ["later", "unseen", "fresh", "held_out"])
+@pytest.mark.parametrize("name", ["later", "unseen", "fresh", "held_out", "independent", "mechanisms"])
 def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
     path = Path(__file__).parent / "designs" / f"{name}.toml"
     later = tomllib.loads(path.read_text("utf-8"))
     assert len(later["clean"]) >= 60 and len(later["ambiguous"]) >= 30
-    assert sum(bool(findings(design)) for design in later["clean"]) <= 3
+    assert sum(bool(findings(design)) for design in later["clean"]) <= 3 * len(later["clean"]) // 60
     assert sum(bool(findings(design)) for design in later["ambiguous"]) >= 0.9 * len(later["ambiguous"])
 
 
@@ -78,12 +78,53 @@ def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
         "A bicycle is raffled among the customers. Honey costs {}. Do you buy a jar?",
         "It costs {}. The café behind a random link of a friend has three stars. Do you go there?",
         "You take {} a day. The pharmacy took part in a randomised trial of opening hours. How did you sleep?",
+        "The fine is {}. A coin toss decides as always who kicks off. Do you go to the match?",
+        "It costs {}. Do you buy it? We will raffle a gift card among all respondents, whatever they answer.",
+        "Picture a randomly selected person who pays {} for lunch. What does this person earn?",
+        "The jury that hears the case was picked by lot. The lawyer costs {}. Do you take her?",
+        "You meet a random stranger who sells a watch for {}. Do you buy it?",
     ],
 )
 def test_chance_that_decides_something_else_settles_nothing(text: str) -> None:
     levels = ["5", "10"]
     prompts = [LevelPrompt(level, text.format(level)) for level in levels]
     assert [finding.kind for finding in lint_prompts(prompts, "price", levels)] == ["ambiguous"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Clerks set your price by the last digit of your file number. It is {}. Do you buy?",
+        "The shop's software picks a price, with no regard to the customer. Yours is {}. Do you buy?",
+        "The price is a fake figure, and other readers see others. It says {}. Do you buy?",
+        "Two worlds differ solely in that in yours the price is {}. Do you buy?",
+        "Same shop, same bread, same purse. Let the price be {}. Do you buy?",
+    ],
+)
+def test_signs_of_several_kinds_settle_the_source_without_a_word_of_chance(text: str) -> None:
+    levels = ["5", "10"]
+    assert lint_prompts([LevelPrompt(level, text.format(level)) for level in levels], "price", levels) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The shop's software picks a price by looking at demand. It is {}. Do you buy?",
+        "You do not know this shop. The price is {}. Do you buy?",
+        "Imagine a fictional shop in a fictional town. The price is {}. Do you buy?",
+        "You buy at the same shop with the same friend. The price is {}. Do you buy?",
+        "Our study wants to find out how people eat. The price is {}. Do you buy?",
+    ],
+)
+def test_one_sign_alone_settles_nothing(text: str) -> None:
+    levels = ["5", "10"]
+    prompts = [LevelPrompt(level, text.format(level)) for level in levels]
+    assert [finding.kind for finding in lint_prompts(prompts, "price", levels)] == ["ambiguous"]
+
+
+def test_a_prompt_without_words_is_ambiguous_and_no_error() -> None:
+    kinds = [f.kind for f in lint_prompts([LevelPrompt("", "")], "price", ["5", "10"])]
+    assert kinds == ["ambiguous"]
 
 
 def test_a_finding_holds_wording_that_settles_it() -> None:
@@ -142,6 +183,21 @@ def test_levels_that_differ_in_two_numbers_are_reported() -> None:
     text = "The offer was chosen at random: a phone for {}. Do you buy it?"
     kinds = [f.kind for f in lint_prompts([LevelPrompt(x, text.format(x)) for x in levels], "offer", levels)]
     assert kinds == ["bundled"]
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["5'6\"", "6'2\""],
+        ["1 hour 30 minutes", "2 hours 10 minutes"],
+        ["10–20 dollars", "30–50 dollars"],
+        ["$10 to $20", "$30 to $50"],
+        ["1/3", "2/5"],
+    ],
+)
+def test_one_amount_that_is_written_with_two_numbers_is_not_bundled(levels: list[str]) -> None:
+    prompts = [LevelPrompt(level, f"By lot, yours is {level}. Do you buy?") for level in levels]
+    assert lint_prompts(prompts, "size", levels) == []
 
 
 @pytest.mark.parametrize(

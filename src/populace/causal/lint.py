@@ -35,7 +35,13 @@ from populace.causal.wording import (
 CausalReading = Literal["interventional", "observational"]
 LintKind = Literal["ambiguous", "other reading", "one prompt", "bundled", "units"]
 
-_NUMBER = re.compile(r"\d[\d,]*(?:[.:]\d+)?")
+_NUMBER = re.compile(r"\d[\d,]*(?:[.:/]\d+)?")
+_ONE_QUANTITY = re.compile(
+    r"\d[\d,.:]*\s?(?:['’′]|ft\.?|feet|foot|h|hours?|hrs?|minutes?|min|pounds?|lbs?|dollars?|euros?|-|–|to)"
+    r"(?:\s?(?:and|,))?\s?[$€£]?\d[\d,.:]*",
+    re.IGNORECASE,
+)
+"""One amount that is written with two numbers: 5'10", 1 hour 30 minutes, 10–20."""
 _AMOUNT = re.compile(
     r"(?P<before>[^\w\s.-]{0,3}|[A-Za-z]{1,4}\s?)-?\d[\d,.]*\s?(?P<after>[^\W\d][\w°/]*\.?|[%°€£¥][\w/]*)?"
 )
@@ -262,10 +268,14 @@ def _proposal(treatment: str, levels: Sequence[str], estimand: CausalReading) ->
 
 def _bundled(levels: Sequence[str]) -> bool:
     """Whether the texts of levels hold several numbers that vary."""
-    numbers = [tuple(_NUMBER.findall(level)) for level in levels]
+    numbers = [tuple(_NUMBER.findall(_ONE_QUANTITY.sub(_as_one, level))) for level in levels]
     if len({len(each) for each in numbers}) != 1 or len(numbers[0]) < 2:
         return False
     return sum(len(set(column)) > 1 for column in zip(*numbers, strict=True)) > 1
+
+
+def _as_one(quantity: re.Match[str]) -> str:
+    return ":".join(_NUMBER.findall(quantity.group())[:2]).replace(".", "").replace(",", "")
 
 
 def _units(levels: Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """What a prompt says about the source of a treatment's level: chance, a decision from outside, or the world as it is.
 
-The rules read English wording. They look for phrases (`lint_phrases.toml`) of three kinds:
+The rules read English wording. They look for phrases (`lint_phrases.toml`) of three kinds, and weigh signs
+(`lint_signs.toml`) where no phrase settles the matter:
 
 * chance: a device or a procedure that draws. It counts where it is said of the level or of the act of giving levels
   out, unless the sentence says it of something else: who takes part, the order of answers, a random passer-by;
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from populace.causal.lint_signs import settling_signs
+
 _SENTENCE = re.compile(r"(?<=[.?!])\s+|\n+")
 _CLAUSE = re.compile(r"(?<=[:;])\s+")
 _WORD = re.compile(r"[a-z]{3,}")
@@ -30,20 +33,31 @@ _STOP = frozenset(
     "because when where while said say says".split()
 )
 _DECIDES = re.compile(
-    r"\b(?:decide|determine|choose|pick|select|fix|settle)[sd]? "
-    r"(?P<what>(?:which|what|whether|how|the)\b[^.?!:;]*)",
+    r"\b(?:decide|determine|choose|pick|select|fix|settle)[sd]? (?:as \w+ |then |always |again )?"
+    r"(?<!could choose )(?<!can choose )(?P<what>(?:which|what|whether|who|whom|whose|how|the)\b[^.?!:;]*)",
     re.IGNORECASE,
 )
 """What chance is said to decide."""
+_WHO_WHAT = re.compile(r"^(?:who|which \w+)\b.*\b(?:what|which|where|how)\b", re.IGNORECASE)
+"""Who gets what is decided: something is given out."""
 _TRIAL = re.compile(
     r"\brandomi[sz]ed (?:\w+ )?(?:trial|experiment|study|test) (?:of|on|about) (?P<what>[^.?!:;,]*)", re.IGNORECASE
 )
+_IS_PICKED = re.compile(
+    r"^(?:(?:the|a|an|our|your|all|these|this) )?(?P<what>(?!it\b|they\b|which\b|who\b|what\b)[\w'-]+(?: [\w'-]+)?)"
+    r"(?: (?:in|of|on|at|for|that|who|which)\b[^.?!:;,]*?)? (?:is|are|was|were|has been|have been) (?:\w+ )?"
+    r"(?:picked|chosen|selected|drawn|moved|taken|decided|determined|settled)\b",
+    re.IGNORECASE,
+)
+"""The subject of a sentence in which something is picked."""
 _FOR_ALL = re.compile(r"\b(?:each|every|everybody|everyone|participants)\b", re.IGNORECASE)
 _ASKS = re.compile(r"^(?:do|does|did|will|would|is|are|how|should)\b(?!.*\bif\b).*\?$", re.IGNORECASE)
 """A sentence that asks for the answer, and says nothing about the level."""
 _RANDOM_THING = re.compile(
     r"\brandom(?:ly (?:chosen|selected|picked|drawn|sampled))? (?P<what>\w+)(?P<rest>[^.?!:;]*)", re.IGNORECASE
 )
+_ONE_OF_MANY = re.compile(r"\b(?:a|an|some|any|another)\s*$", re.IGNORECASE)
+"""What stands before a thing that was picked from many of its kind, as in "a random stranger"."""
 _YOU = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
 _FOR_EACH = re.compile(r"\b(?:you|your|yours|each|every|everybody|everyone)\b", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\b\w+ or (?:a |an |the |in )?\w+")
@@ -85,19 +99,20 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     known = set().union(*(_stems(sentences[place]) for place in places), _names(treatment))
     near = {whole[p] for p in range(len(sentences)) if _linked(p, sentences, places, treatment, levels)}
     linked = [sentence for place, sentence in enumerate(sentences) if whole[place] in near]
-    rests = [_without_others(sentence, known, levels) for sentence in sentences]
+    rests = [_without_others(sentence, known, levels, _names(treatment)) for sentence in sentences]
     about_level = [rest for place, rest in enumerate(rests) if whole[place] in near]
-    giving = [
-        rest
-        for place, rest in enumerate(rests)
-        if whole[place] not in near and _first("gives", [rest]) and not _names_others(sentences[place], levels)
-    ]
+    last = max(places, default=0)
+    before = [p for p in range(last) if whole[p] not in near and not _first("apparatus", [sentences[p]])]
+    giving = [rests[place] for place in before if _gives_out(rests[place], sentences[place], levels)]
     by_lot = _first("chance", about_level + giving) or _first("drawn", about_level)
     statements = [sentence for sentence in sentences if not _ASKS.search(sentence)]
     held = _first("constant", sentences) or _first("decree", sentences)
     imposed = held if _first("imposed", [sentence for sentence in linked if sentence in statements]) else ""
     by_hand = _first("decree", linked) or imposed or _first("contrast", sentences)
-    return SourceReading(by_lot or by_hand, _first("observation", statements))
+    told = [rest for rest, sentence in zip(rests, sentences, strict=True) if rest and sentence in statements]
+    hints = [rest for place, rest in enumerate(rests) if rest in told and (whole[place] in near or place in before)]
+    signs = settling_signs("mechanism", hints) or settling_signs("equality", told)
+    return SourceReading(by_lot or by_hand or signs, _first("observation", statements))
 
 
 def holds_all_levels(prompt: str, levels: Sequence[str]) -> bool:
@@ -155,15 +170,21 @@ def _clauses(text: str) -> tuple[list[str], list[int]]:
     return clauses, whole
 
 
-def _without_others(sentence: str, known: set[str], levels: Sequence[str]) -> str:
+def _gives_out(rest: str, sentence: str, levels: Sequence[str]) -> bool:
+    """Whether a sentence that shares no word with the level is about giving something out."""
+    return bool(_first("gives", [rest])) and not _names_others(sentence, levels)
+
+
+def _without_others(sentence: str, known: set[str], levels: Sequence[str], names: set[str]) -> str:
     """A sentence without what it says about the chance of something else; empty where that is all it is about."""
-    if _decides_other(sentence, known) or _tries_other(sentence, known):
+    if _decides_other(sentence, known) or _tries_other(sentence, known) or _picks_other(sentence, known):
         return ""
     rest = _without(sentence, "elsewhere") if not _names_order(sentence, known) else sentence
     thing = _RANDOM_THING.search(rest)
     if thing is None or _first("devices", [thing["what"]]) or _first("parts", [thing["what"]]):
         return rest
-    if _stems(rest) & known or any(_written(rest, level) for level in levels):
+    one = _ONE_OF_MANY.search(rest[: thing.start()]) is not None and not _stems(thing["what"]) & names
+    if not one and (_stems(rest) & known or any(_written(rest, level) for level in levels)):
         return rest
     return rest[: thing.start()] + rest[thing.end("what") :]
 
@@ -178,6 +199,8 @@ def _decides_other(sentence: str, known: set[str]) -> bool:
     match = _DECIDES.search(sentence)
     if match is None or _FOR_EACH.search(match["what"]) or _first("parts", [match["what"]]):
         return False
+    if _WHO_WHAT.search(match["what"]):
+        return False
     stems = _stems(match["what"])
     return bool(stems) and not stems & known
 
@@ -189,6 +212,15 @@ def _tries_other(sentence: str, known: set[str]) -> bool:
         return False
     rest = sentence.replace(match.group(), " ")
     return not _first("chance", [rest])
+
+
+def _picks_other(sentence: str, known: set[str]) -> bool:
+    """Whether a thing of which the sentence of the level does not speak was picked, such as a jury or a sample."""
+    match = _IS_PICKED.search(sentence)
+    if match is None:
+        return False
+    head = match["what"].split()[-1].lower()
+    return not (_stems(head) & known or head in _STOP or _first("parts", [head]) or _first("shares", [head]))
 
 
 def _linked(place: int, sentences: Sequence[str], places: Sequence[int], treatment: str, levels: Sequence[str]) -> bool:
