@@ -134,6 +134,7 @@ def test_a_catalogue_is_read_from_csv_jsonl_and_parquet_with_its_lines(tmp_path:
     (tmp_path / "bad.jsonl").write_text('{"name": "Cup", "category": "tea", "price": 5}\n{"name": [1]}\n')
     with pytest.raises(WorldError, match="line 2"):
         ProductCatalogue.read(tmp_path / "bad.jsonl")
+    (tmp_path / "goods.txt").write_text("Cup")
     for name, hint in (("none.csv", "there is no file"), ("goods.txt", "not a CSV")):
         with pytest.raises(WorldError, match=hint):
             ProductCatalogue.read(tmp_path / name)
