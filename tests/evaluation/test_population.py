@@ -131,10 +131,10 @@ def test_extremes_the_middle_and_the_order_of_options_by_hand() -> None:
     assert order_effect(agents, other)["total_variation"].to_list() == [pytest.approx(0.125), 0.0]
 
 
-def test_parity_finds_a_group_that_is_predicted_worse_and_leaves_a_single_person_without_an_interval() -> None:
+def test_parity_finds_a_group_that_is_predicted_worse_and_leaves_a_handful_of_people_without_an_interval() -> None:
     human = people(300)
     groups = np.array(["a", "b", "c"], dtype=object)[np.arange(300) % 3]
-    groups[0] = "alone"
+    groups[0], groups[3:15:3] = "alone", "few"
     human = replace(human, profiles=pl.DataFrame({"town": groups.tolist()}))
     rng = np.random.default_rng(1)
     right = rng.random((300, 6)) < np.where(groups == "b", 0.3, 0.7)[:, None]
@@ -148,6 +148,10 @@ def test_parity_finds_a_group_that_is_predicted_worse_and_leaves_a_single_person
     assert row["retest"] == pytest.approx((human.answers == human.retest)[mine].mean())
     alone = result.table.filter(pl.col("group") == "alone").row(0, named=True)
     assert (alone["people"], alone["low"], alone["high"]) == (1, None, None)
+    few = result.table.filter(pl.col("group") == "few").row(0, named=True)
+    assert (few["people"], few["low"], few["high"]) == (4, None, None)
+    accuracies = result.table.filter(pl.col("people") >= 5)["accuracy"]
+    assert result.largest == pytest.approx(accuracies.max() - accuracies.min())
     with pytest.raises(HumanDataError, match="makes 1 group"):
         parity(human, Predictions.majority(human, 300), pl.Series("all", ["x"] * 300))
 

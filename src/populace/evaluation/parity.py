@@ -17,8 +17,9 @@ from populace.evaluation.scores import score_cells
 Matrix = npt.NDArray[np.float64]
 
 DRAWS = 2_000
-FEWEST = 2
-"""A group of fewer people has no interval."""
+FEWEST = 5
+"""A group of fewer people has no interval: drawn anew, 2 people gave intervals that held in .65 of 250 simulated panels,
+3 people in .79, and 5 people in .95."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Parity:
         column: The column that makes the groups.
         table: A row for each group: `group`, `people`, `accuracy`, `retest` (how often they repeat their own answer),
             `difference` (accuracy less that of everybody else), and `low` and `high`, the ends of intervals that hold
-            for all groups together. The ends are null for a group with one person.
-        largest: The largest difference between the accuracy of two groups of at least two people.
+            for all groups together. The ends are null for a group of fewer than five people.
+        largest: The largest difference between the accuracy of two groups of at least five people.
         level: The probability with which all intervals hold together.
     """
 
