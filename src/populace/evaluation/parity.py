@@ -18,7 +18,7 @@ Matrix = npt.NDArray[np.float64]
 
 DRAWS = 2_000
 FEWEST = 5
-"""A group of fewer people has no interval: drawn anew, 2 people gave intervals that held in .65 of 250 simulated panels,
+"""A group of fewer people has no interval: drawn anew, 2 people gave intervals that held in .65 of 250 panels,
 3 people in .79, and 5 people in .95."""
 
 
