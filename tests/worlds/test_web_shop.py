@@ -134,7 +134,7 @@ def test_a_catalogue_is_read_from_csv_jsonl_and_parquet_with_its_lines(tmp_path:
     (tmp_path / "bad.jsonl").write_text('{"name": "Cup", "category": "tea", "price": 5}\n{"name": [1]}\n')
     with pytest.raises(WorldError, match="line 2"):
         ProductCatalogue.read(tmp_path / "bad.jsonl")
-    for name, hint in (("none.csv", "not a CSV"), ("goods.txt", "not a CSV")):
+    for name, hint in (("none.csv", "there is no file"), ("goods.txt", "not a CSV")):
         with pytest.raises(WorldError, match=hint):
             ProductCatalogue.read(tmp_path / name)
     with pytest.raises(WorldError, match="different lengths"):
