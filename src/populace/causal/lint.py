@@ -37,7 +37,8 @@ LintKind = Literal["ambiguous", "other reading", "one prompt", "bundled", "units
 
 _NUMBER = re.compile(r"\d[\d,]*(?:[.:/]\d+)?")
 _ONE_QUANTITY = re.compile(
-    r"\d[\d,.:]*\s?(?:['’′]|ft\.?|feet|foot|h|hours?|hrs?|minutes?|min|pounds?|lbs?|dollars?|euros?|-|–|to|of|in|out of)"
+    r"\d[\d,.:]*\s?(?:['’′]|ft\.?|feet|foot|h|hours?|hrs?|minutes?|min|pounds?|lbs?|dollars?|euros?|"
+    r"-|–|to|of|in|out of)"
     r"(?:\s?(?:and|,))?\s?[$€£]?\d[\d,.:]*",
     re.IGNORECASE,
 )
