@@ -193,6 +193,7 @@ def test_levels_that_differ_in_two_numbers_are_reported() -> None:
         ["10–20 dollars", "30–50 dollars"],
         ["$10 to $20", "$30 to $50"],
         ["1/3", "2/5"],
+        ["1 of 3", "4 of 5"],
     ],
 )
 def test_one_amount_that_is_written_with_two_numbers_is_not_bundled(levels: list[str]) -> None:
@@ -207,6 +208,9 @@ def test_one_amount_that_is_written_with_two_numbers_is_not_bundled(levels: list
         (["€5", "$5"], ["€", "$"]),
         (["18 °C", "70 °F"], ["°C", "°F"]),
         (["1", "2 km"], ["", "km"]),
+        (["80 cents", "$1.20"], []),
+        (["500 g", "1.5 kg"], []),
+        (["1500 g", "1 kg"], ["g", "kg"]),
         (["1 day", "3 days"], []),
         (["0", "30 shillings"], []),
         (["30 minutes", "2 hours"], []),

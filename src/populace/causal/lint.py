@@ -37,16 +37,29 @@ LintKind = Literal["ambiguous", "other reading", "one prompt", "bundled", "units
 
 _NUMBER = re.compile(r"\d[\d,]*(?:[.:/]\d+)?")
 _ONE_QUANTITY = re.compile(
-    r"\d[\d,.:]*\s?(?:['’′]|ft\.?|feet|foot|h|hours?|hrs?|minutes?|min|pounds?|lbs?|dollars?|euros?|-|–|to)"
+    r"\d[\d,.:]*\s?(?:['’′]|ft\.?|feet|foot|h|hours?|hrs?|minutes?|min|pounds?|lbs?|dollars?|euros?|"
+    r"-|–|to|of|in|out of)"
     r"(?:\s?(?:and|,))?\s?[$€£]?\d[\d,.:]*",
     re.IGNORECASE,
 )
-"""One amount that is written with two numbers: 5'10", 1 hour 30 minutes, 10–20."""
+"""One amount that is written with two numbers: 5'10", 1 hour 30 minutes, 10–20, 3 of 4."""
 _AMOUNT = re.compile(
     r"(?P<before>[^\w\s.-]{0,3}|[A-Za-z]{1,4}\s?)-?\d[\d,.]*\s?(?P<after>[^\W\d][\w°/]*\.?|[%°€£¥][\w/]*)?"
 )
 _TIMES = frozenset("second sec minute min hour h day week month year".split())
 """Units of time, which are read together without a mistake: an hour, three days."""
+_PARTS = {
+    "cent": ("$ € dollar euro", 100),
+    "p": ("£ pound", 100),
+    "pence": ("£ pound", 100),
+    "mg": ("g", 1000),
+    "g": ("kg", 1000),
+    "cm": ("m", 100),
+    "m": ("km", 1000),
+    "ml": ("l litre liter", 1000),
+    "mb": ("gb", 1000),
+}
+"""Units that are parts of others, and how many make a whole: 80 cents beside $1.20 is how people write."""
 _ITEMS_READ = 5
 _YOU = re.compile(r"\b(?:you|your)\b", re.IGNORECASE)
 
@@ -281,16 +294,30 @@ def _as_one(quantity: re.Match[str]) -> str:
 def _units(levels: Sequence[str]) -> list[str]:
     """The units of levels that are all one number and its unit, where they differ; a level without a number is none."""
     found: dict[str, str] = {}
+    largest: dict[str, float] = {}
     for level in levels:
         match = _AMOUNT.fullmatch(level.strip())
         if match is not None:
             unit = (match["before"] + (match["after"] or "")).strip()
             if not unit and not level.strip("0., "):
                 continue  # nothing has no unit
-            found.setdefault(unit.casefold().removesuffix("s").rstrip("."), unit)
+            name = unit.casefold().removesuffix("s").rstrip(".")
+            found.setdefault(name, unit)
+            number = _NUMBER.findall(level)[0].replace(",", "").replace(":", ".")
+            largest[name] = max(largest.get(name, 0.0), float(number))
         elif _NUMBER.search(level):
             return []
-    return list(found.values()) if len(found) > 1 and not set(found) <= _TIMES else []
+    if len(found) < 2 or set(found) <= _TIMES or _part_and_whole(largest):
+        return []
+    return list(found.values())
+
+
+def _part_and_whole(largest: dict[str, float]) -> bool:
+    """Whether amounts are in two units, one of them a part of the other, and none in parts makes a whole."""
+    if len(largest) != 2:
+        return False
+    pairs = [(part, whole) for part in largest for whole in _PARTS.get(part, ("", 1))[0].split() if whole in largest]
+    return any(largest[part] < _PARTS[part][1] for part, _ in pairs)
 
 
 def _repeated(prompts: Sequence[LevelPrompt], design: str) -> Iterator[LintFinding]:

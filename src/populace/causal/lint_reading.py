@@ -102,7 +102,7 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     rests = [_without_others(sentence, known, levels, _names(treatment)) for sentence in sentences]
     about_level = [rest for place, rest in enumerate(rests) if whole[place] in near]
     last = max(places, default=0)
-    before = [p for p in range(last) if whole[p] not in near and not _first("apparatus", [sentences[p]])]
+    before = [p for p in range(last) if whole[p] not in near and not _about_survey(sentences[p], treatment)]
     giving = [rests[place] for place in before if _gives_out(rests[place], sentences[place], levels)]
     by_lot = _first("chance", about_level + giving) or _first("drawn", about_level)
     statements = [sentence for sentence in sentences if not _ASKS.search(sentence)]
@@ -168,6 +168,12 @@ def _clauses(text: str) -> tuple[list[str], list[int]]:
         clauses += parts
         whole += [number] * len(parts)
     return clauses, whole
+
+
+def _about_survey(sentence: str, treatment: str) -> bool:
+    """Whether a sentence is about the means of a survey, and these are not what is varied."""
+    means = _first("apparatus", [sentence])
+    return bool(means) and not _stems(means) & _names(treatment)
 
 
 def _gives_out(rest: str, sentence: str, levels: Sequence[str]) -> bool:
