@@ -210,6 +210,8 @@ def test_one_amount_that_is_written_with_two_numbers_is_not_bundled(levels: list
         (["1", "2 km"], ["", "km"]),
         (["80 cents", "$1.20"], []),
         (["500 g", "1.5 kg"], []),
+        (["200 metres", "1 kilometre", "4 kilometres"], []),
+        (["2000 metres", "1 kilometre"], ["metres", "kilometre"]),
         (["1500 g", "1 kg"], ["g", "kg"]),
         (["1 day", "3 days"], []),
         (["0", "30 shillings"], []),

@@ -53,11 +53,21 @@ _PARTS = {
     "p": ("£ pound", 100),
     "pence": ("£ pound", 100),
     "mg": ("g", 1000),
+    "milligram": ("gram", 1000),
     "g": ("kg", 1000),
+    "gram": ("kilogram kilo kg", 1000),
     "cm": ("m", 100),
+    "centimetre": ("metre", 100),
+    "centimeter": ("meter", 100),
     "m": ("km", 1000),
+    "metre": ("kilometre km", 1000),
+    "meter": ("kilometer km", 1000),
+    "yard": ("mile", 1760),
     "ml": ("l litre liter", 1000),
+    "millilitre": ("litre", 1000),
+    "milliliter": ("liter", 1000),
     "mb": ("gb", 1000),
+    "megabyte": ("gigabyte", 1000),
 }
 """Units that are parts of others, and how many make a whole: 80 cents beside $1.20 is how people write."""
 _ITEMS_READ = 5
