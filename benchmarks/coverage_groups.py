@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import polars as pl
 from coverage_cells import Cell, Outcome, cell, cells
+from coverage_studies import sobol
 
 from populace.statistics import (
     SkillScale,
@@ -16,8 +17,6 @@ from populace.statistics import (
     look_levels,
     one_way,
     path_dependence,
-    sobol_indices,
-    sobol_sample,
     true_skill,
     tukey,
 )
@@ -93,8 +92,8 @@ def _margins(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
                         a, b = rng.lognormal(size=(2, n)) + np.array([[0.5], [0.0]])
                     else:
                         a, b = (rng.random((2, n)) < np.array([[0.8], [0.5]])).astype(float)
-                    found = equivalence(a, b, 0.3 if "binary" in data else 0.5, paired=paired)
-                    return found.equivalent, bool(found.difference.warning)
+                    result = equivalence(a, b, 0.3 if "binary" in data else 0.5, paired=paired)
+                    return result.equivalent, bool(result.difference.warning)
 
                 name = f"`equivalence` at its margin, {'paired' if paired else 'independent'}"
                 yield cell(name, data, n, tost, sets, "size")
@@ -140,10 +139,10 @@ def _agreements(sets: int) -> Iterator[Cell]:
     for items in (10, 20, 40, 100):
 
         def one(rng: np.random.Generator, items=items) -> list[Outcome]:
-            found = agreement(_ratings(rng, items), seed=int(rng.integers(2**31)), resamples=999)
+            result = agreement(_ratings(rng, items), seed=int(rng.integers(2**31)), resamples=999)
             return [
-                (found.alpha.contains(alpha), bool(found.alpha.warning)),
-                (found.share.contains(1 - differ), bool(found.share.warning)),
+                (result.alpha.contains(alpha), bool(result.alpha.warning)),
+                (result.share.contains(1 - differ), bool(result.share.warning)),
             ]
 
         names = {"`agreement`, alpha": "coverage", "`agreement`, share": "coverage"}
@@ -175,22 +174,8 @@ def _studies(sets: int) -> Iterator[Cell]:
         def path(rng: np.random.Generator, n=n) -> Outcome:
             start = np.repeat([0, 1], n)
             runs = pl.DataFrame({"start": start.astype(str), "end": start + rng.standard_normal(2 * n)})
-            found = path_dependence(runs, "start", "end", seed=int(rng.integers(2**31)), resamples=199).strength
-            return found.contains(0.2), bool(found.warning)  # 0.25 between starts, 1 within them
+            result = path_dependence(runs, "start", "end", seed=int(rng.integers(2**31)), resamples=199).strength
+            return result.contains(0.2), bool(result.warning)  # 0.25 between starts, 1 within them
 
         yield cell("`path_dependence`, strength", "normal", n, path, sets)
-    for replicates in (1, 5, 20):
-
-        def total(rng: np.random.Generator, replicates=replicates) -> Outcome:
-            sample = sobol_sample({"x": (0.0, 1.0), "y": (0.0, 1.0)}, 64, seed=int(rng.integers(2**31)))
-            x, y = sample["x"].to_numpy(), sample["y"].to_numpy()
-            slopes = 1 + 0.5 * rng.standard_normal(replicates)
-            frames = [
-                sample.with_columns(out=slope * x + 0.7 * y, replicate=pl.lit(i)) for i, slope in enumerate(slopes)
-            ]
-            seed = int(rng.integers(2**31))
-            found = sobol_indices(pl.concat(frames), "out", seed=seed, replicate="replicate", resamples=199).total["x"]
-            return found.contains(1 / 1.49), bool(found.warning)
-
-        data = "slope that depends on the seed"
-        yield cell("`sobol_indices`, total, common seeds", data, f"{replicates} seeds", total, sets)
+    yield from sobol(sets, "total")

@@ -41,32 +41,32 @@ def _skewed(rng: np.random.Generator, size: int) -> np.ndarray:
 
 def linear(rng: np.random.Generator, n: int, where: str) -> pl.DataFrame:
     """Clusters that share their luck; the effect is 0.5. A skewed outcome is skewed in one arm."""
-    run, told = _clusters(rng, n, where)
+    run, arm = _clusters(rng, n, where)
     luck = rng.standard_normal(run.max() + 1)
     if where == "skewed between clusters":
         luck = np.where(np.arange(2 * n) % 2 == 1, _skewed(rng, 2 * n), luck)
-    y = 0.5 * told + luck[run] + rng.standard_normal(len(run))
-    return pl.DataFrame({"run": run, "told": told.astype(str), "y": y})
+    y = 0.5 * arm + luck[run] + rng.standard_normal(len(run))
+    return pl.DataFrame({"run": run, "arm": arm.astype(str), "y": y})
 
 
 def shares(rng: np.random.Generator, n: int, where: str, p: float, q: float) -> pl.DataFrame:
     """Yes or no of rows whose clusters have shares of their own, on average p with the treatment and q without."""
-    run, told = _clusters(rng, n, where)
-    mean = np.where(told == 1, p, q)
+    run, arm = _clusters(rng, n, where)
+    mean = np.where(arm == 1, p, q)
     if where == "within clusters":
         rank = rng.random(n)[run]  # the same place of a cluster in both arms
         share = mean + 0.3 * (2 * rank - 1) * np.minimum(mean, 1 - mean)
     else:
         first = np.searchsorted(run, np.arange(2 * n))
         share = rng.beta(8 * mean[first], 8 * (1 - mean[first]))[run]
-    return pl.DataFrame({"run": run, "told": told.astype(str), "y": (rng.random(len(run)) < share).astype(float)})
+    return pl.DataFrame({"run": run, "arm": arm.astype(str), "y": (rng.random(len(run)) < share).astype(float)})
 
 
 def counts(rng: np.random.Generator, n: int, where: str) -> pl.DataFrame:
     """Counts of rows whose clusters have rates of their own, on average 4 with the treatment and 2 without."""
-    run, told = _clusters(rng, n, where)
-    rate = np.where(told == 1, 4.0, 2.0) * rng.gamma(4, 0.25, run.max() + 1)[run]
-    return pl.DataFrame({"run": run, "told": told.astype(str), "y": rng.poisson(rate).astype(float)})
+    run, arm = _clusters(rng, n, where)
+    rate = np.where(arm == 1, 4.0, 2.0) * rng.gamma(4, 0.25, run.max() + 1)[run]
+    return pl.DataFrame({"run": run, "arm": arm.astype(str), "y": rng.poisson(rate).astype(float)})
 
 
 def _log_odds(p: float) -> float:
@@ -99,13 +99,13 @@ def regressions(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
         )  # fmt: skip
 
     def unequal(rng: np.random.Generator, n: int) -> pl.DataFrame:
-        told = np.repeat([0, 1], n)
-        return pl.DataFrame({"told": told.astype(str), "y": 0.5 * told + (1 + told) * rng.standard_normal(2 * n)})
+        arm = np.repeat([0, 1], n)
+        return pl.DataFrame({"arm": arm.astype(str), "y": 0.5 * arm + (1 + arm) * rng.standard_normal(2 * n)})
 
     def answers(rng: np.random.Generator, n: int) -> pl.DataFrame:
-        told = np.repeat([0, 1], n)
-        yes = rng.random(2 * n) < np.where(told == 1, 0.7, 0.5)
-        return pl.DataFrame({"told": told.astype(str), "y": yes.astype(float)})
+        arm = np.repeat([0, 1], n)
+        yes = rng.random(2 * n) < np.where(arm == 1, 0.7, 0.5)
+        return pl.DataFrame({"arm": arm.astype(str), "y": yes.astype(float)})
 
     yield from _regression("normal, unequal variances, no clusters", sizes, unequal, 0.5, sets)
     yield from _regression(
@@ -126,10 +126,10 @@ def _regression(
 
         def one(rng: np.random.Generator, n=n) -> Outcome:
             try:
-                fit: Regression = fit_regression(draw(rng, n), "y", ["told"], **options)
+                fit: Regression = fit_regression(draw(rng, n), "y", ["arm"], **options)
             except UsageError:  # all answers are equal: refused
                 return False, True
-            estimate = fit["told[1]"].estimate
+            estimate = fit["arm[1]"].estimate
             return estimate.contains(truth), bool(estimate.warning)
 
         yield cell(f"`fit_regression`, {family}", data, n, one, sets)

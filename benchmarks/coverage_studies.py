@@ -1,6 +1,7 @@
 """Cells of the audit: shares of variance, clusters, models, paths, fluctuation, and people who answer items."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from populace.statistics.crossed import crossed_logit, crossed_means
 def studies(sets: int) -> Iterator[Cell]:
     """Decomposition, Sobol indices, clusters, models, path dependence and fluctuation."""
     yield from _decompositions(sets)
-    yield from _sobol(sets)
+    yield from sobol(sets, "first")
     for clusters in (8, 20):
 
         def block(rng: np.random.Generator, clusters=clusters) -> Outcome:
@@ -37,13 +38,13 @@ def studies(sets: int) -> Iterator[Cell]:
 
             def frame(rng: np.random.Generator, units=units, spread=spread) -> pl.DataFrame:
                 model = np.repeat(np.arange(units), 20)
-                told = np.tile([0, 1], units * 10)
+                arm = np.tile([0, 1], units * 10)
                 slope = 1 + spread * rng.standard_normal(units)
-                y = rng.standard_normal(units)[model] + slope[model] * told + rng.standard_normal(units * 20)
-                return pl.DataFrame({"model": model, "told": told.astype(str), "y": y})
+                y = rng.standard_normal(units)[model] + slope[model] * arm + rng.standard_normal(units * 20)
+                return pl.DataFrame({"model": model, "arm": arm.astype(str), "y": y})
 
             def over(rng: np.random.Generator, frame=frame) -> Outcome:
-                row = effect_over(frame(rng), "y", "told", "model").row(0, named=True)
+                row = effect_over(frame(rng), "y", "arm", "model").row(0, named=True)
                 return row["low"] <= 1 <= row["high"], False
 
             kind = "equal effects" if spread == 0 else "effects that vary"
@@ -51,13 +52,11 @@ def studies(sets: int) -> Iterator[Cell]:
 
     def mixed(rng: np.random.Generator) -> Outcome:
         model = np.repeat(np.arange(8), 20)
-        told = np.tile([0, 1], 80)
+        arm = np.tile([0, 1], 80)
         slope = 1 + 0.5 * rng.standard_normal(8)
-        y = rng.standard_normal(8)[model] + slope[model] * told + rng.standard_normal(160)
-        fit = fit_mixed_model(
-            pl.DataFrame({"model": model, "told": told.astype(str), "y": y}), "y", ["told"], ["model"]
-        )
-        return fit["told[1]"].estimate.contains(1.0), "effect_over" in fit.words
+        y = rng.standard_normal(8)[model] + slope[model] * arm + rng.standard_normal(160)
+        fit = fit_mixed_model(pl.DataFrame({"model": model, "arm": arm.astype(str), "y": y}), "y", ["arm"], ["model"])
+        return fit["arm[1]"].estimate.contains(1.0), "effect_over" in fit.words
 
     yield cell("`fit_mixed_model`, random intercept", "effects that vary", "8 models", mixed, sets)
     for shared in (False, True):
@@ -130,7 +129,8 @@ def _decompositions(sets: int) -> Iterator[Cell]:
                 yield cell(f"`decompose`, share of {part}", f"{layout}, {tails}", f"{seeds} seeds", share, sets)
 
 
-def _sobol(sets: int) -> Iterator[Cell]:
+def sobol(sets: int, kind: Literal["first", "total"]) -> Iterator[Cell]:
+    """Indices of an input whose slope depends on the seed."""
     for replicates in (1, 5, 20):
 
         def index(rng: np.random.Generator, replicates=replicates) -> Outcome:
@@ -141,11 +141,12 @@ def _sobol(sets: int) -> Iterator[Cell]:
                 sample.with_columns(out=slope * x + 0.7 * y, replicate=pl.lit(i)) for i, slope in enumerate(slopes)
             ]
             seed = int(rng.integers(2**31))
-            found = sobol_indices(pl.concat(frames), "out", seed=seed, replicate="replicate", resamples=199).first["x"]
-            return found.contains(1 / 1.49), bool(found.warning)
+            indices = sobol_indices(pl.concat(frames), "out", seed=seed, replicate="replicate", resamples=199)
+            result = getattr(indices, kind)["x"]
+            return result.contains(1 / 1.49), bool(result.warning)
 
-        data = "slope that depends on the seed"
-        yield cell("`sobol_indices`, common seeds", data, f"{replicates} seeds", index, sets)
+        name = f"`sobol_indices`{', total' if kind == 'total' else ''}, common seeds"
+        yield cell(name, "slope that depends on the seed", f"{replicates} seeds", index, sets)
 
 
 def crossed(sets: int) -> Iterator[Cell]:

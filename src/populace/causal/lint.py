@@ -303,7 +303,7 @@ def _as_one(quantity: re.Match[str]) -> str:
 
 def _units(levels: Sequence[str]) -> list[str]:
     """The units of levels that are all one number and its unit, where they differ; a level without a number is none."""
-    found: dict[str, str] = {}
+    units: dict[str, str] = {}
     largest: dict[str, float] = {}
     for level in levels:
         match = _AMOUNT.fullmatch(level.strip())
@@ -312,14 +312,14 @@ def _units(levels: Sequence[str]) -> list[str]:
             if not unit and not level.strip("0., "):
                 continue  # nothing has no unit
             name = unit.casefold().removesuffix("s").rstrip(".")
-            found.setdefault(name, unit)
+            units.setdefault(name, unit)
             number = _NUMBER.findall(level)[0].replace(",", "").replace(":", ".")
             largest[name] = max(largest.get(name, 0.0), float(number))
         elif _NUMBER.search(level):
             return []
-    if len(found) < 2 or set(found) <= _TIMES or _part_and_whole(largest):
+    if len(units) < 2 or set(units) <= _TIMES or _part_and_whole(largest):
         return []
-    return list(found.values())
+    return list(units.values())
 
 
 def _part_and_whole(largest: dict[str, float]) -> bool:

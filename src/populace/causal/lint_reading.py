@@ -109,9 +109,9 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     held = _first("constant", sentences) or _first("decree", sentences)
     imposed = held if _first("imposed", [sentence for sentence in linked if sentence in statements]) else ""
     by_hand = _first("decree", linked) or imposed or _first("contrast", sentences)
-    told = [rest for rest, sentence in zip(rests, sentences, strict=True) if rest and sentence in statements]
-    hints = [rest for place, rest in enumerate(rests) if rest in told and (whole[place] in near or place in before)]
-    signs = settling_signs("mechanism", hints) or settling_signs("equality", told)
+    claims = [rest for rest, sentence in zip(rests, sentences, strict=True) if rest and sentence in statements]
+    hints = [rest for place, rest in enumerate(rests) if rest in claims and (whole[place] in near or place in before)]
+    signs = settling_signs("mechanism", hints) or settling_signs("equality", claims)
     return SourceReading(by_lot or by_hand or signs, _first("observation", statements))
 
 
@@ -138,8 +138,8 @@ def _patterns(kind: str) -> list[re.Pattern[str]]:
 def _first(kind: str, texts: Sequence[str]) -> str:
     for pattern in _patterns(kind):
         for text in texts:
-            if found := pattern.search(text):
-                return found.group()
+            if match := pattern.search(text):
+                return match.group()
     return ""
 
 

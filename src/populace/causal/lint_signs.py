@@ -30,13 +30,13 @@ def settling_signs(way: Literal["mechanism", "equality"], texts: Sequence[str]) 
         >>> settling_signs("mechanism", ["A clerk picked it by the weekday."])
         'picked it by the weekday'
     """
-    weights, found = [0.0], []
+    weights, phrases = [0.0], []
     for kind, patterns in _kinds(way).items():
         phrase = next((match.group() for p in patterns for text in texts if (match := p.search(text))), "")
         if phrase:
             weights.append(_vocabulary()[way][kind]["weight"])
-            found.append(phrase)
-    return "; ".join(found) if sum(weights) >= SETTLED and max(weights) >= LEADING else ""
+            phrases.append(phrase)
+    return "; ".join(phrases) if sum(weights) >= SETTLED and max(weights) >= LEADING else ""
 
 
 @functools.cache

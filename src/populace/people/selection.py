@@ -72,8 +72,8 @@ def rows_of_ids(ids: pl.Series, wanted: pl.Series) -> npt.NDArray[np.int64]:
         present = known[rows] == values
     else:
         table = pl.DataFrame({"id": ids}).with_row_index("row")
-        found = wanted.to_frame("id").join(table, on="id", how="left", maintain_order="left")["row"]
-        present, rows = found.is_not_null().to_numpy(), found.fill_null(0).to_numpy()
+        places = wanted.to_frame("id").join(table, on="id", how="left", maintain_order="left")["row"]
+        present, rows = places.is_not_null().to_numpy(), places.fill_null(0).to_numpy()
     if not present.all():
         raise PeopleError(f"there is no person with id {wanted[int(np.argmin(present))]!r}.")
     taken = np.zeros(len(ids), np.bool_)

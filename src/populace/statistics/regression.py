@@ -106,7 +106,7 @@ def fit_regression(
     y = numeric(rows, outcome)
     _check_outcome(y, outcome, family)
     names, design = fixed_design(rows, parts)
-    shown = len(names)
+    count = len(names)
     if block is not None:
         dummies = rows.select(pl.col(block).cast(pl.String)).to_dummies().to_numpy().astype(np.float64)[:, 1:]
         design = np.column_stack([design, dummies])
@@ -121,10 +121,10 @@ def fit_regression(
     if clusters is not None and clusters < 2:
         raise UsageError(f"the cluster {cluster!r} has one level.", "Leave it out, or run more of them.")
     fit, trouble = _fit(y, design, family)
-    errors = _errors(fit, y, design, family, owner, shown)
+    errors = _errors(fit, y, design, family, owner, count)
     method = f"{family}, {'clustered' if clusters is not None else 'robust'} errors"
     coefficients = []
-    for place, name in enumerate(names[:shown]):
+    for place, name in enumerate(names[:count]):
         value, error, freedom = (float(each[place]) for each in (fit.params, errors.errors, errors.freedom))
         known = error > 0
         half = t_quantile(level, freedom) * error if known else math.nan
@@ -170,7 +170,7 @@ def _fit(y: Numbers, design: Numbers, family: str) -> tuple[Any, str]:
     return fit, ""
 
 
-def _errors(fit: Any, y: Numbers, design: Numbers, family: str, owner: Any, shown: int) -> ClusteredErrors:
+def _errors(fit: Any, y: Numbers, design: Numbers, family: str, owner: Any, count: int) -> ClusteredErrors:
     """The standard errors of the coefficients that are shown, and their degrees of freedom."""
     mean = np.asarray(fit.fittedvalues)
     if family == "gaussian" and owner is None:
@@ -182,4 +182,4 @@ def _errors(fit: Any, y: Numbers, design: Numbers, family: str, owner: Any, show
     # Of canonical links, the weights of the last step of the fit are the variances that the family gives to the rows.
     weight = np.sqrt(np.maximum(spread, 1e-12))
     owner = np.arange(len(y)) if owner is None else owner
-    return clustered_errors(design * weight[:, None], (y - mean) / weight, owner, shown)
+    return clustered_errors(design * weight[:, None], (y - mean) / weight, owner, count)

@@ -58,15 +58,16 @@ class DecisionDivision:
             if name not in decisions.tasks:
                 raise UnknownNameError("held-out task", name, decisions.tasks)
         split = decisions.split("person")
-        kept = [
+        tasks = [
             name
             for name, task in decisions.tasks.items()
             if name not in held_out.tasks and not _has(task.topics, held_out.topics)
         ]
-        if not kept:
+        if not tasks:
             raise TrainingError("every task is held out, so nothing is left to learn from.", "Hold out fewer.")
         parts = [
-            each.restrict([name for name in kept if name in each.tasks]) for each in (split.training, split.development)
+            each.restrict([name for name in tasks if name in each.tasks])
+            for each in (split.training, split.development)
         ]
         return cls(folder, held_out, decisions, parts[0], parts[1], split.test)
 

@@ -102,17 +102,17 @@ class HumanTargets:
             decisions: As `sample_decisions` gives them.
             held_out: Whether the shares are those of people who are not learned from.
         """
-        found = self._found(decisions)
+        matches = self._matches(decisions)
         return [
-            self._row_shares(words, found.get((user, _key(words))), held_out)
+            self._row_shares(words, matches.get((user, _key(words))), held_out)
             for user, words in decisions.select("user", "words").iter_rows()
         ]
 
-    def _row_shares(self, words: list[str], found: tuple[str, _Condition] | None, held_out: bool) -> Shares:
+    def _row_shares(self, words: list[str], match: tuple[str, _Condition] | None, held_out: bool) -> Shares:
         unknown = np.full(len(words), np.nan)
-        if found is None:
+        if match is None:
             return unknown
-        task, condition = found
+        task, condition = match
         counts = condition.held_out if held_out else condition.learned
         if counts.sum() < self.scoring.least:
             return unknown
@@ -136,13 +136,13 @@ class HumanTargets:
         known = [each for each in both if not np.isnan(each)]
         return float(np.mean(known)) if known else float("nan")
 
-    def _found(self, decisions: pl.DataFrame) -> dict[tuple[str, str], tuple[str, _Condition]]:
+    def _matches(self, decisions: pl.DataFrame) -> dict[tuple[str, str], tuple[str, _Condition]]:
         """The task and the condition of each distinct prompt; of several that fit, the longest question."""
         texts = decisions.select("user", key=pl.Series([_key(words) for words in decisions["words"].to_list()])).unique(
             maintain_order=True
         )
         texts = texts.with_columns(text=pl.col("user").str.replace_all(r"\s+", " "))
-        found: dict[tuple[str, str], tuple[str, _Condition]] = {}
+        matches: dict[tuple[str, str], tuple[str, _Condition]] = {}
         for name, task in sorted(self.tasks.items(), key=lambda pair: (len(pair[1].question), pair[0])):
             mine = texts.filter(pl.col("key") == _key(task.options))
             if not mine.height:
@@ -150,8 +150,8 @@ class HumanTargets:
             for user, key, *values in _extracted(mine, task, self._expressions[name]).iter_rows():
                 condition = self._conditions.get((name, tuple(values)))
                 if condition is not None:
-                    found[user, key] = name, condition
-        return found
+                    matches[user, key] = name, condition
+        return matches
 
     def explain(self, decisions: pl.DataFrame) -> str:
         """Why none of some decisions is in the data, in a sentence."""

@@ -31,17 +31,17 @@ def turn(vectors: Any, places: Any, cosines: Any, sines: Any) -> None:
         half.copy_(part)
 
 
-def gate(joined: Any) -> Any:
+def gate(halves: Any) -> Any:
     """The second half of the numbers of each token, let through by the first.
 
     Args:
-        joined: Of the shape (tokens, numbers).
+        halves: Of the shape (tokens, numbers).
     """
-    if _on_gpu(joined):
-        return _kernels().gate(joined)
+    if _on_gpu(halves):
+        return _kernels().gate(halves)
     import torch
 
-    gates, ups = joined.chunk(2, -1)
+    gates, ups = halves.chunk(2, -1)
     return torch.nn.functional.silu(gates) * ups
 
 

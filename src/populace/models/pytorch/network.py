@@ -97,14 +97,14 @@ class Network:
             queries, keys, values = (part.transpose(1, 2) for part in self._parts(vectors, rows))
             if caches:
                 collected.append((keys.contiguous(), values.contiguous()))
-            found, constants = _attend(queries, keys, values, causal=True)
+            own, constants = _attend(queries, keys, values, causal=True)
             if shared is None:
-                return found.transpose(1, 2)
+                return own.transpose(1, 2)
             # The tokens of all rows are one long row here: the shared beginning is read once for all prompts.
             long = self._parts(vectors, 1)[0].transpose(1, 2)
-            also_found, also_constants = _attend(long, *shared[index], causal=False)
-            also_found = also_found.transpose(1, 2).reshape(rows, width, *also_found.shape[1::2])
-            return join(found.transpose(1, 2), constants, also_found, also_constants[0].unflatten(-1, (rows, width)))
+            common, common_constants = _attend(long, *shared[index], causal=False)
+            common = common.transpose(1, 2).reshape(rows, width, *common.shape[1::2])
+            return join(own.transpose(1, 2), constants, common, common_constants[0].unflatten(-1, (rows, width)))
 
         if last is not None:
             last = torch.arange(0, rows * width, width, device=self.device) + last
@@ -156,10 +156,10 @@ class Network:
             vectors = linear(self._norm(states, layer.attention_norm), layer.inputs, layer.inputs_bias)
             vectors = vectors.unflatten(-1, (-1, shape.head_width))
             turn(vectors[:, :turned], places, self.cosines, self.sines)
-            found = attention(index, vectors).reshape(len(tokens), -1)
+            context = attention(index, vectors).reshape(len(tokens), -1)
             if last is not None and index == len(self.layers) - 1:
-                states, found = states[last], found[last]
-            states = torch.addmm(states, found, layer.outputs.T)
+                states, context = states[last], context[last]
+            states = torch.addmm(states, context, layer.outputs.T)
             gated = gate(linear(self._norm(states, layer.feed_norm), layer.gates))
             states = torch.addmm(states, gated, layer.down.T)
         return self._norm(states, self.norm_weight)

@@ -16,12 +16,12 @@ def turn(vectors: Any, places: Any, cosines: Any, sines: Any) -> None:
     _turn[grid](vectors, places, cosines, sines, vectors.stride(0), heads, half=width // 2, size=size, num_warps=4)
 
 
-def gate(joined: Any) -> Any:
+def gate(halves: Any) -> Any:
     """See `kernels.gate`."""
-    tokens, width = joined.shape
-    result = joined.new_empty((tokens, width // 2))
+    tokens, width = halves.shape
+    result = halves.new_empty((tokens, width // 2))
     count = result.numel()
-    _gate[(triton.cdiv(count, _BLOCK),)](joined, result, count, half=width // 2, block=_BLOCK, num_warps=4)
+    _gate[(triton.cdiv(count, _BLOCK),)](halves, result, count, half=width // 2, block=_BLOCK, num_warps=4)
     return result
 
 
@@ -54,11 +54,11 @@ def _turn(vectors, places, cosines, sines, stride, heads, half: tl.constexpr, si
 
 
 @triton.jit
-def _gate(joined, result, count, half: tl.constexpr, block: tl.constexpr):
+def _gate(halves, result, count, half: tl.constexpr, block: tl.constexpr):
     place = tl.program_id(0).to(tl.int64) * block + tl.arange(0, block)
     inside = place < count
     token = place // half
-    source = joined + place + token * half
+    source = halves + place + token * half
     gates = tl.load(source, mask=inside).to(tl.float32)
     ups = tl.load(source + half, mask=inside).to(tl.float32)
     # Rounded in between, as PyTorch does it.
