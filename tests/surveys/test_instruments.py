@@ -105,7 +105,7 @@ def test_a_wrong_instrument_is_refused(change: dict[str, Any], message: str) -> 
     [
         ("  total:\n    keys: {a: 1}\n", "own.yaml, line 7: the item 'b' has no key in any scale or estimand."),
         ("  total:\n    keys:\n      a: 1\n      c: 1\n", "own.yaml, line 12: scale 'total' names the item 'c'"),
-        ("  total:\n    kesy: {a: 1}\n", "own.yaml, line 9: scales.total.keys: Field required."),
+        ("  total:\n    kesy: {a: 1}\n", "own.yaml, line 9: scales.total.kesy: there is no such key."),
     ],
 )
 def test_what_is_wrong_with_the_file_of_an_instrument_is_named_with_its_line(

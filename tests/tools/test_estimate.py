@@ -7,6 +7,8 @@ import pytest
 from populace import simulate
 from populace.base.errors import UnknownNameError
 from populace.broker import Price
+from populace.engine.observer import Observer
+from populace.engine.simulation import Simulation
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
@@ -35,6 +37,21 @@ def test_a_long_run_is_estimated_from_its_first_steps_within_seconds() -> None:
     cost = estimate(Party(), seeds=3)
     assert time.monotonic() - began < 8  # on a busy machine; a trial of all steps takes far longer
     assert cost.trial_steps is None or 0 < cost.trial_steps < 258
+
+
+@pytest.mark.parametrize("steps", [24, 64, 97])
+def test_a_range_holds_however_far_the_trial_came(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Deadline(Observer):
+        def __init__(self, ends: float) -> None:
+            pass
+
+        def on_step(self, simulation: Simulation) -> None:
+            if simulation.step == steps:
+                simulation.halt()
+
+    monkeypatch.setattr("populace.engine.trial._Deadline", Deadline)
+    cost = estimate(Party(), seeds=3)
+    assert (cost.trial_steps, cost.steps) == (steps, 258)
     assert cost.calls.low < 923 < cost.calls.high  # what the scripted cast takes
     assert cost.calls.low < 1817 < cost.calls.high  # what Qwen2.5-Coder-1.5B took
 

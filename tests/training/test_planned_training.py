@@ -102,7 +102,7 @@ def test_what_is_held_out_is_in_no_source(tmp_path, corpus, tiny_base):
         ({"data": [{"sessions": {"people": 9}, "topics": ["x"]}]}, "choose among decisions"),
         ({"data": [{"decisions": "corpus", "reasoning": "recorded"}]}, "belongs to `sessions`"),
         ({"data": [{"sessions": {"people": 9, "reasoning": "all"}}]}, "reasoning"),
-        ({"data": [{"sessions": {"people": 0}}]}, "people: Input should be greater"),
+        ({"data": [{"sessions": {"people": 0}}]}, "people: input should be greater"),
         ({"data": [{"decisions": "corpus", "passes": 0}]}, "passes"),
         ({"name": "../x"}, "name"),
         ({"settings": {"rank": -1}}, "rank"),

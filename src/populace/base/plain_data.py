@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import pydantic
@@ -83,8 +84,28 @@ _WORDS = {
     "dict_type": "it should be names with values",
     "model_type": "it should be names with values",
     "mapping_type": "it should be names with values",
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such key",
+    "union_tag_not_found": "it has no `{discriminator}`",
+    "union_tag_invalid": "there is no {discriminator} {tag!r}, only {expected_tags}",
 }
 """What pydantic says in the words of Python."""
+
+
+def plain_message(error: Mapping[str, Any]) -> str:
+    """What pydantic found, as somebody reads it who wrote a file and no Python.
+
+    Args:
+        error: One of the errors that pydantic lists.
+
+    Example:
+        >>> plain_message({"type": "missing", "msg": "Field required"})
+        'it is missing'
+    """
+    words, context = _WORDS.get(error["type"]), dict(error.get("ctx", {}))
+    context["discriminator"] = str(context.get("discriminator", "")).strip("'")
+    message = words.format(**context) if words else error["msg"].removeprefix("Value error, ")
+    return f"{message[:1].lower()}{message[1:]}".removesuffix(".")
 
 
 def _problem(cls: type[PlainData], first: dict[str, Any], entry: tuple[int | str, ...], what: str) -> UsageError:
@@ -101,9 +122,7 @@ def _problem(cls: type[PlainData], first: dict[str, Any], entry: tuple[int | str
         return cls.refusal(
             f"{what}: {'.'.join(map(str, entry[:-1]))} has no key {entry[-1]!r}.", cls.refusal_hint or None
         )
-    words = _WORDS.get(first["type"])
-    message = words.format(**first.get("ctx", {})) if words else first["msg"].removeprefix("Value error, ")
-    message = f"{message[:1].lower()}{message[1:]}"
+    message = plain_message(first)
     if not entry:
         return cls.refusal(f"{what}: {message}.", cls.refusal_hint or None)
     given = f"{first['input']!r}"

@@ -1,7 +1,7 @@
 """The items of a questionnaire as data: what each asks, and the variables that its answers fill."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 import pydantic
@@ -327,7 +327,6 @@ class AllocationItem(Item):
         return self._variables_of_parts(pl.Int64(), _numbered(self.options))
 
 
-AnyItem = Annotated[
-    SingleItem | MultipleItem | RatingItem | NumberItem | TextItem | GridItem | RankingItem | AllocationItem,
-    Field(discriminator="type"),
-]
+_AnyType = SingleItem | MultipleItem | RatingItem | NumberItem | TextItem | GridItem | RankingItem | AllocationItem
+AnyItem = Annotated[_AnyType, Field(discriminator="type")]
+ITEM_TYPES = tuple(str(each.model_fields["type"].default) for each in get_args(_AnyType))

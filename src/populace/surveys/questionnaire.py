@@ -16,8 +16,9 @@ from pydantic import Field
 from populace.base.document_lines import add_line, at_entry, csv_line
 from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_json_object, parse_yaml, read_text
 from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
+from populace.base.plain_data import plain_message
 from populace.surveys.conditions import check_form, condition_columns
-from populace.surveys.items import END, AnyItem, Item, Part
+from populace.surveys.items import END, ITEM_TYPES, AnyItem, Item, Part
 from populace.surveys.variables import Variable
 
 RESERVED_IDS = frozenset(
@@ -266,11 +267,12 @@ def add_place(error: UsageError, source: Any) -> None:
 
 def first_problem(error: pydantic.ValidationError) -> str:
     """What is wrong with a questionnaire, in words: the item or key, and the rule that it breaks."""
-    first = error.errors()[0]
-    if first["type"] == "union_tag_invalid":
-        context = first.get("ctx", {})
-        return f"{_place_words(first['loc'])}: there is no type {context['tag']!r}, only {context['expected_tags']}."
-    message = first["msg"].removeprefix("Value error, ").removesuffix(".")
+    errors = error.errors()
+    # A key with a wrong name leaves another one missing.
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+    message = plain_message(dict(first))
+    if first["type"] == "union_tag_not_found":
+        message += f"; write one of {', '.join(ITEM_TYPES)}"
     entry = first.get("input")
     value = f" ({entry!r})" if isinstance(entry, (str, int, float, bool)) else ""
     place = _place_words(first["loc"])

@@ -25,8 +25,10 @@ _SECONDS = 1.4
 """How long all trials together may take; a trial that is longer is extrapolated from its first steps."""
 _PARTIAL_ERROR = 2.0
 """Steps differ, as day and night do: what is extrapolated may be at least so many times less or more."""
-_LONE_ERROR = 1.3
-"""The same for what rests on a single trial."""
+_EXTRAPOLATION_ERROR = 1.75
+"""The same, where it is more: multiplied by the root of how many times longer the whole run is."""
+_LONE_ERROR = 2.0
+"""The same for what rests on a single trial: how much is asked depends on what is answered."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,8 @@ def _bounds(trial: _Trial, *, lone: bool) -> list[_Trial]:
     """The least and the most that a whole run may take by a trial."""
     if trial.is_partial and trial.planned:
         whole = trial.planned / max(trial.steps, 1)
-        error = max(_PARTIAL_ERROR, 1.25 * math.sqrt(whole))
-        return [trial.scaled(max(1.0, whole / error)), trial.scaled(whole * error)]
+        error = max(_PARTIAL_ERROR, _EXTRAPOLATION_ERROR * math.sqrt(whole))
+        return [trial.scaled(whole / error), trial.scaled(whole * error)]
     return [trial.scaled(1 / _LONE_ERROR), trial.scaled(_LONE_ERROR)] if lone else [trial]
 
 

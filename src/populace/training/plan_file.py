@@ -10,6 +10,7 @@ import pydantic
 from populace.base.document_lines import add_line
 from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import PopulaceError, TrainingError
+from populace.base.plain_data import plain_message
 
 
 class Plan(Protocol):
@@ -58,4 +59,5 @@ def _first_problem(error: Exception) -> str:
         return str(error).rstrip(".")
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
+    message = plain_message(dict(first))
+    return f"{where}: {message}" if where else message
