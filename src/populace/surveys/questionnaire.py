@@ -26,6 +26,7 @@ RESERVED_IDS = frozenset(
 )
 """Names that a prompt, a population or a run uses for something else."""
 
+_IF_UNREADABLE = "Put texts with signs such as ? : # { in quotes; the file has to be UTF-8."
 _CSV_LISTS = ("options", "rows", "anchors")
 
 
@@ -320,7 +321,7 @@ def _read(path: Path) -> Any:
             return {"title": path.stem, "items": _csv_items(text)}
         content = parse_yaml(text, words=True)
     except (OSError, DocumentError) as error:
-        raise QuestionnaireError(f"it could not be read: {error}.", "Save it as UTF-8 text.") from error
+        raise QuestionnaireError(f"it could not be read: {error}.", _IF_UNREADABLE) from error
     if not isinstance(content, Mapping):
         raise QuestionnaireError("it does not hold a questionnaire.", "Begin with `title:` and `items:`.")
     return content
