@@ -60,7 +60,7 @@ def digests(run: Run) -> dict[str, str]:
     return {
         "answers": _digest(answers.select("step", "path", "person", "value", pl.col("status").cast(pl.String))),
         "metrics": _digest(run.metrics),
-        "prompts": _digest(texts.select("step", "system", "user", "arrangement")) if texts.width else "",
+        "prompts": _digest(texts.select("step", "system", "user", "arrangement")) if texts.height else "",
     }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from populace import Choice, Run, Text, simulate
+from populace import Choice, Run, Text, open_run, simulate
 from populace.base.errors import (
     BudgetError,
     InvalidAnswerError,
@@ -27,6 +27,15 @@ def test_a_replay_needs_no_model_and_writes_an_equal_journal(scenario: Shirts, t
     run = simulate(scenario, model=Counting(), seed=4)
     replayed = run.replay(verify=True, into=tmp_path / "copy")
     assert replayed.digest == run.digest
+
+
+@pytest.mark.parametrize("model", ["scripted", "scripted:cast", "scripted:support.models:varied"])
+def test_a_model_named_by_a_string_can_be_replayed_and_resumed(model: str, tmp_path: Path) -> None:
+    run = simulate(Shirts(), model=model, seed=4, workspace=tmp_path / "whole")
+    run.replay(verify=True)
+    with pytest.raises(BudgetError):
+        simulate(Shirts(), model=model, seed=4, workspace=tmp_path / "part", max_calls=run.usage().calls - 1)
+    assert open_run("last", tmp_path / "part").resume(max_calls=None).digest == run.digest
 
 
 def test_a_changed_prompt_stops_the_replay_at_its_step_and_person(shirts_run: Run) -> None:

@@ -70,6 +70,7 @@ SUGGESTIONS = [
         ("http://127.0.0.1:8000/v1#llama", OpenAICompatible),
         ("https://example.org/v1", OpenAICompatible),
         ("scripted:uniform", Scripted),
+        ("scripted", Scripted),
     ],
 )
 def test_a_model_keeps_the_name_by_which_it_can_be_opened_again(spec, kind):
@@ -87,7 +88,8 @@ def test_every_form_that_the_help_lists_can_be_opened():
             .replace("scripted:NAME", "scripted:first")
             .replace("ray:MODEL*N", "ray:embedded*2")
         )
-        assert open_model(spec.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1"))
+        spec = spec.replace("NAME", "x").replace("HOST:PORT", "127.0.0.1:1")
+        assert open_model(spec).spec == spec
 
 
 @pytest.mark.parametrize(

@@ -196,3 +196,10 @@ def test_a_run_that_is_gone_is_told() -> None:
     shutil.rmtree(run.folder)
     with pytest.raises(DamagedRunError, match="missing"):
         step_people.people_page(run, 2)
+
+
+def test_tables_of_a_step_in_which_nobody_was_asked_have_their_columns() -> None:
+    run = simulate(Shirts(), model=Scripted(varied), seed=1, keep="nothing")
+    assert run.answers(at=0).height == run.prompts(at=0).height == 0
+    assert run.answers(at=0).schema == run.answers().schema
+    assert run.prompts(at=0).schema == run.prompts().schema

@@ -79,7 +79,15 @@ def test_a_wrong_item_is_refused_with_its_name(items: list[dict[str, Any]], word
         ("yaml", "items:\n- {id: a, text: A}\n",
          "q.yaml, line 2: item 1: it has no `type`; write one of single, multiple, rating, number, text, grid, "
          "ranking, allocation."),
-        ("yaml", "items:\n- {id: a, question: A, type: text}\n", "q.yaml, line 2: item 1, question: there is no such key"),
+        ("yaml", "items:\n- {id: a, question: A, type: text}\n",
+         "q.yaml, line 2: item 1, question: there is no such key. An item of the type text takes"),
+        ("yaml", "items:\n- {id: a, text: A, type: rating, points: 5}\n",
+         "q.yaml, line 2: item 1, points: there is no such key. An item of the type rating takes low, high, anchors, "),
+        ("yaml", "items:\n- {id: a, text: A, type: text, show_if: \"b == 'no'\"}\n",
+         "q.yaml, line 2: item 1, show_if: it should be names with values (\"b == 'no'\"); write it as an item and its "
+         "answer, such as `show_if: {car: no}`."),
+        ("yaml", "items:\n- {id: a, text: A, type: single, option: [x, y]}\n",
+         "q.yaml, line 2: item 1, option: there is no such key. Did you mean options?"),
         ("yaml", "items:\n- {id: a, type: text}\n", "q.yaml, line 2: item 1, text: it is missing."),
         ("yaml", "blocks:\n- items:\n  - {id: a, text: A, type: text}\n- items:\n  - {id: b, text: B, type: txt}\n",
          "q.yaml, line 5: block 2, item 1: there is no type 'txt', only 'single', "),

@@ -7,6 +7,7 @@ import time
 import click
 
 from populace.base.errors import UsageError
+from populace.cli.interruption import repeatable_command
 from populace.cli.options import command, current_workspace, option
 from populace.cli.output import facts, out, report_json
 from populace.cli.progress import fetch_missing_models
@@ -26,25 +27,27 @@ def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -
     read = CorrectionPlan.read(plan)
     current_workspace().trusted.require(read.code, plan)
     chosen = _seeds(seeds)
-    fetch_missing_models("embedded" if read.base == "embedded" else "", read.score.judge)
-    correction = Correction(read, to or read.name, device=choose_device(device))
-    began = time.monotonic()
+    kept = "Rounds that ended are kept, and no reply that was paid for is lost."
+    with repeatable_command(f"the correction {read.name}", kept):
+        fetch_missing_models("embedded" if read.base == "embedded" else "", read.score.judge)
+        correction = Correction(read, to or read.name, device=choose_device(device))
+        began = time.monotonic()
 
-    def watch(result: RoundResult) -> None:
-        out.print_line(
-            f"  {time.monotonic() - began:6.1f} s  seed {result.seed}  {result.arm:<8}  round {result.round}  "
-            f"score {result.score:.3f} ({result.score_count} decisions)  distance elsewhere {result.drift:.3f}"
-        )
-        if (result.arm, result.round) == (read.arms[-1], read.rounds):  # A seed is complete.
-            correction_report(read, correction.results).write(correction.folder)
+        def watch(result: RoundResult) -> None:
+            out.print_line(
+                f"  {time.monotonic() - began:6.1f} s  seed {result.seed}  {result.arm:<8}  round {result.round}  "
+                f"score {result.score:.3f} ({result.score_count} decisions)  distance elsewhere {result.drift:.3f}"
+            )
+            if (result.arm, result.round) == (read.arms[-1], read.rounds):  # A seed is complete.
+                correction_report(read, correction.results).write(correction.folder)
 
-    results = correction.run(watch, seeds=chosen)
-    table = results_table(results)
-    files = correction_report(read, results).write(correction.folder)
-    found = changes(read, table, "score")
-    document = {name: {"value": e.value, "low": e.low, "high": e.high, "n": e.n} for name, e in found.items()}
-    report_json({"folder": str(correction.folder), "report": str(files[0]), "changes": document})
-    facts([*((f"change, {name}", str(estimate)) for name, estimate in found.items()), ("report", str(files[0]))])
+        results = correction.run(watch, seeds=chosen)
+        table = results_table(results)
+        files = correction_report(read, results).write(correction.folder)
+        found = changes(read, table, "score")
+        document = {name: {"value": e.value, "low": e.low, "high": e.high, "n": e.n} for name, e in found.items()}
+        report_json({"folder": str(correction.folder), "report": str(files[0]), "changes": document})
+        facts([*((f"change, {name}", str(estimate)) for name, estimate in found.items()), ("report", str(files[0]))])
 
 
 def _seeds(text: str | None) -> list[int]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from populace.cli.interruption import repeatable_command
 from populace.cli.options import command, option
 from populace.cli.output import facts, out, report_json, row_table
 from populace.cli.progress import fetch_missing_models
+
+if TYPE_CHECKING:
+    from populace.training import Look, PlannedTraining
 
 
 @command("train")
@@ -23,37 +27,44 @@ from populace.cli.progress import fetch_missing_models
 def train_command(
     plan: str, to: str | None, device: str, workers: int, score: bool, only_score: bool, zero_shot: bool
 ) -> None:
-    from populace.training import Look, PlannedTraining, TrainingPlan, choose_device, load_base
+    from populace.training import PlannedTraining, TrainingPlan, choose_device, load_base
 
     read = TrainingPlan.read(plan)
-    fetch_missing_models("embedded" if read.base == "embedded" else "")
-    training = PlannedTraining(read, to or read.name)
-    place = choose_device(device)
-    looks: list[Look] = []
+    kept = "What was learned up to the last look is kept."
+    with repeatable_command(f"the training of {read.name}", kept):
+        fetch_missing_models("embedded" if read.base == "embedded" else "")
+        training = PlannedTraining(read, to or read.name)
+        place = choose_device(device)
+        if zero_shot:
+            model = load_base(training.base, place)
+        elif only_score:
+            model = training.saved_network(place)
+        else:
+            _show_beginning(training, place)
+            model = training.train(place, workers=workers, watch=_show_look)
+        figures = {}
+        if score or only_score or zero_shot:
+            figures = training.score(model, "zero_shot" if zero_shot else "figures", trained=not zero_shot)
+        if not zero_shot and read.settings.rank:
+            path = training.write_adapter(training.looks(), figures)
+            facts([("adapter", str(path)), ("use it", f"populace run norms --model {_model_string(read.base, path)}")])
+        report_json({"folder": str(training.folder), "figures": figures})
+        _show_tasks({part: each for part, each in figures.items() if "tasks" in each})
+        _show_sessions({part: each for part, each in figures.items() if "predictors" in each})
 
-    def watch(look: Look) -> None:
-        looks.append(look)
-        unseen = "" if look.unseen_loss is None else f"  unseen people {look.unseen_loss:.4f}"
-        out.print_line(
-            f"  {look.progress:6.1%}  step {look.step:,}  loss {look.loss:.4f}{unseen}  {look.tokens:,} tokens"
-        )
 
-    if zero_shot:
-        model = load_base(training.base, place)
-    elif only_score:
-        model = training.saved_network(place)
+def _show_beginning(training: PlannedTraining, device: str) -> None:
+    look, name = training.last_look(), training.plan.name
+    if look is None:
+        out.print_line(f"  training {name} on {device}; interrupt it at any time, and the same command goes on.")
     else:
-        out.print_line(f"  training {read.name} on {place}; interrupt it at any time, and the same command goes on.")
-        model = training.train(place, workers=workers, watch=watch)
-    figures = {}
-    if score or only_score or zero_shot:
-        figures = training.score(model, "zero_shot" if zero_shot else "figures", trained=not zero_shot)
-    if not zero_shot and read.settings.rank:
-        path = training.write_adapter(training.looks(), figures)
-        facts([("adapter", str(path)), ("use it", f"populace run norms --model {_model_string(read.base, path)}")])
-    report_json({"folder": str(training.folder), "figures": figures})
-    _show_tasks({part: each for part, each in figures.items() if "tasks" in each})
-    _show_sessions({part: each for part, each in figures.items() if "predictors" in each})
+        out.print_line(f"  going on with the training of {name} on {device}, from the last look:")
+        _show_look(look)
+
+
+def _show_look(look: Look) -> None:
+    unseen = "" if look.unseen_loss is None else f"  unseen people {look.unseen_loss:.4f}"
+    out.print_line(f"  {look.progress:6.1%}  step {look.step:,}  loss {look.loss:.4f}{unseen}  {look.tokens:,} tokens")
 
 
 def _model_string(base: str, adapter: Path) -> str:

@@ -167,6 +167,8 @@ def _open_on_cluster(spec: str, settings: _Settings) -> Model:
 
 def _open_scripted(spec: str, settings: _Settings) -> Model:
     model = open_script(spec.partition(":")[2] or "uniform")
+    # Runs are recorded under the string that opened the model, and recorded prompts are compared by it.
+    model.spec = spec
     model.concurrency = settings.concurrency
     return model
 

@@ -17,12 +17,24 @@ from populace.base.foreign import for_html, for_line
 from populace.base.formatting import plural
 from populace.base.randomness import path_key, person_keys, uniforms
 from populace.broker import Usage
+from populace.deciders import PROMPT_SCHEMA
 from populace.journal import Journal, Manifest, Record
 from populace.people import Id, People
-from populace.questions import VALID, cleaning_counts
+from populace.questions import STATUS_DTYPE, VALID, cleaning_counts
 from populace.runs.decision import Decision
 
 _MOST = 2**53
+_ANSWER_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "step": pl.Int64,
+    "person": pl.Int64,
+    "prompt": pl.Int32,
+    "value": pl.String,
+    "status": STATUS_DTYPE,
+    "path": pl.String,
+    "question": pl.String,
+    "purpose": pl.String,
+}
+"""The columns of a table of answers, for a run or step in which nobody was asked."""
 
 
 class RunReader:
@@ -111,8 +123,8 @@ class RunReader:
         events = self.rows("events")
         if events.width:
             return events
-        ids = self.people().ids.dtype if self.steps else pl.Int64()
-        return pl.DataFrame(schema={"step": pl.Int64(), "kind": pl.String(), "person": ids, "data": pl.String()})
+        types = {"step": pl.Int64(), "kind": pl.String(), "person": self._id_type(), "data": pl.String()}
+        return pl.DataFrame(schema=types)
 
     def people(self, at: int | None = None) -> People:
         """The population after a step; at the end by default."""
@@ -146,14 +158,15 @@ class RunReader:
         """All answers, or those of one step, or those before a step, with the question that each belongs to."""
         answers = self._step_rows("answers", at, until)
         if not answers.height:
-            return answers
+            return pl.DataFrame(schema=_ANSWER_COLUMNS | {"person": self._id_type()})
         asks = self._step_rows("asks", at, until).select("step", "ask", "path", "question", "purpose")
         asks = asks.with_columns(pl.col("question").str.json_path_match("$.text"))
         return answers.join(asks, on=["step", "ask"], how="left", maintain_order="left").drop("ask")
 
     def prompts(self, at: int | None = None, *, until: int | None = None) -> pl.DataFrame:
         """The distinct prompts behind the answers."""
-        return self._step_rows("prompts", at, until)
+        prompts = self._step_rows("prompts", at, until)
+        return prompts if prompts.height else pl.DataFrame(schema={"step": pl.Int64, "ask": pl.Int32, **PROMPT_SCHEMA})
 
     def cleaning_counts(self) -> pl.DataFrame:
         """How often each cleaning rule changed a reply to an utterance, or made it invalid."""
@@ -246,6 +259,9 @@ class RunReader:
         if at not in steps:
             raise UsageError(f"{self.name} has no step {at}; it has 0 to {steps[-1]}.")
         return at
+
+    def _id_type(self) -> pl.DataType:
+        return self.people().ids.dtype if self.steps else pl.Int64()
 
     def _step_rows(self, name: str, at: int | None, until: int | None) -> pl.DataFrame:
         """The rows of a table of one step, or of all steps before one."""

@@ -329,4 +329,5 @@ class AllocationItem(Item):
 
 _AnyType = SingleItem | MultipleItem | RatingItem | NumberItem | TextItem | GridItem | RankingItem | AllocationItem
 AnyItem = Annotated[_AnyType, Field(discriminator="type")]
-ITEM_TYPES = tuple(str(each.model_fields["type"].default) for each in get_args(_AnyType))
+ITEM_TYPES: dict[str, type[Item]] = {str(each.model_fields["type"].default): each for each in get_args(_AnyType)}
+"""The classes of items by what a file calls them."""

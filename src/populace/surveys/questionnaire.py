@@ -15,7 +15,7 @@ from pydantic import Field
 
 from populace.base.document_lines import add_line, at_entry, csv_line
 from populace.base.documents import MAX_YAML_BYTES, DocumentError, parse_json_object, parse_yaml, read_text
-from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
+from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError, nearest
 from populace.base.plain_data import plain_message
 from populace.surveys.conditions import check_form, condition_columns
 from populace.surveys.items import END, ITEM_TYPES, AnyItem, Item, Part
@@ -26,6 +26,7 @@ RESERVED_IDS = frozenset(
 )
 """Names that a prompt, a population or a run uses for something else."""
 
+_IF_UNREADABLE = "Put texts with signs such as ? : # { in quotes; the file has to be UTF-8."
 _CSV_LISTS = ("options", "rows", "anchors")
 
 
@@ -274,9 +275,26 @@ def first_problem(error: pydantic.ValidationError) -> str:
     if first["type"] == "union_tag_not_found":
         message += f"; write one of {', '.join(ITEM_TYPES)}"
     entry = first.get("input")
+    if first["type"] == "extra_forbidden":
+        return f"{_place_words(first['loc'])}: {message}.{_known_keys(first['loc'])}"
     value = f" ({entry!r})" if isinstance(entry, (str, int, float, bool)) else ""
     place = _place_words(first["loc"])
+    if first["loc"][-1:] in (("show_if",), ("screen_out_if",)) and not isinstance(entry, Mapping):
+        value += f"; write it as an item and its answer, such as `{first['loc'][-1]}: {{car: no}}`"
     return f"{place}: {message}{value}." if place else f"{message}{value}."
+
+
+def _known_keys(place: tuple[int | str, ...]) -> str:
+    """The keys that stand where an unknown one was written, as a sentence; empty where it is no item's."""
+    parts = place[1:] if place[:1] == ("questionnaire",) else place
+    if parts[:1] != ("blocks",) or len(parts) != 6:
+        return ""
+    kind, key = str(parts[4]), str(parts[5])
+    keys = [each for each in ITEM_TYPES[kind].model_fields if each != "type"]
+    # What only this type has stands first.
+    keys.sort(key=lambda each: each in Item.model_fields)
+    guess = nearest(key, keys)
+    return f" Did you mean {guess}?" if guess else f" An item of the type {kind} takes {', '.join(keys)}."
 
 
 def _place_words(place: tuple[int | str, ...]) -> str:
@@ -303,7 +321,7 @@ def _read(path: Path) -> Any:
             return {"title": path.stem, "items": _csv_items(text)}
         content = parse_yaml(text, words=True)
     except (OSError, DocumentError) as error:
-        raise QuestionnaireError(f"it could not be read: {error}.", "Save it as UTF-8 text.") from error
+        raise QuestionnaireError(f"it could not be read: {error}.", _IF_UNREADABLE) from error
     if not isinstance(content, Mapping):
         raise QuestionnaireError("it does not hold a questionnaire.", "Begin with `title:` and `items:`.")
     return content

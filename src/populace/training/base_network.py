@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from populace.base.errors import TrainingError
+from populace.models.adapter_bases import read_base
+from populace.models.peft_folder import read_peft
 from populace.models.pytorch.weights import Shape, read_weights
 
 Matrix = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -80,6 +82,26 @@ def add_lora(model: Any, rank: int, seed: int, matrices: Sequence[Matrix] = MATR
         task_type="CAUSAL_LM",
     )
     return peft.get_peft_model(model, config, autocast_adapter_dtype=True)
+
+
+def load_adapter(model: Any, folder: Path, base: Path) -> None:
+    """Enter the weights of a saved adapter into a network that has one of the same form.
+
+    Args:
+        model: The network.
+        folder: The folder of the adapter.
+        base: The model that the network was made from; an adapter that names another is refused.
+    """
+    peft = training_library("peft")
+    source = read_base(base)
+    source.check(read_peft(folder, source))
+    try:
+        weights = training_library("safetensors.torch").load_file(folder / "adapter_model.safetensors")
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{folder} holds no adapter: {error}.", "Name a folder that training wrote.") from error
+    result = peft.set_peft_model_state_dict(model, weights)
+    if result.unexpected_keys:
+        raise TrainingError(f"the adapter in {folder} is of another form: {result.unexpected_keys[0]}.")
 
 
 def training_library(name: str) -> Any:

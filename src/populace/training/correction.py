@@ -18,19 +18,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from populace.base.errors import StorageError, TrainingError, UnknownNameError
+from populace.base.errors import TrainingError, UnknownNameError
 from populace.base.randomness import stream
-from populace.engine.run import simulate
 from populace.engine.workspace import Workspace
 from populace.models import SMOLLM2, from_peft
-from populace.training.base_network import add_lora, load_base, training_library
+from populace.training.base_network import add_lora, load_adapter, load_base
 from populace.training.correction_plan import CorrectionPlan
+from populace.training.correction_runs import CorrectionRuns
 from populace.training.decision_records import option_shares, sample_decisions
 from populace.training.human_targets import HumanTargets
 from populace.training.preference import PreferencePairs, learn_preferences
 from populace.training.reinforcement import reinforce
 from populace.training.sequences import ModelVocabulary
 from populace.training.target_learning import DecisionTargets, learn_targets
+from populace.training.training_state import locked_folder, write_text
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Correction:
         for part in (plan.scenario, plan.held_out):
             part.build()  # What is wrong with a parameter is said before anything is computed.
         self.workspace = Workspace(self.folder / "workspace")
+        self.runs = CorrectionRuns(self.workspace)
         self.human = None if plan.score.human is None else HumanTargets(plan.score.human)
         self.vocabulary = ModelVocabulary(self.base)
         self._check_plan()
@@ -86,8 +88,8 @@ class Correction:
         text = self.plan.model_dump_json(indent=1)
         if path.is_file() and path.read_text("utf-8") != text:
             raise TrainingError(f"{self.folder} holds the correction of another plan.", "Name another folder.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        _write(path, text)
+        with locked_folder(self.folder):
+            write_text(path, text)
 
     @property
     def results(self) -> list[RoundResult]:
@@ -108,11 +110,12 @@ class Correction:
         for seed in seeds:
             if seed not in self.plan.seeds:
                 raise UnknownNameError("seed of the plan", str(seed), map(str, self.plan.seeds))
-        done = {(each.seed, each.arm, each.round): each for each in self.results}
-        for seed in seeds or self.plan.seeds:
-            for arm in self.plan.arms:
-                if (seed, arm, self.plan.rounds) not in done:
-                    self._run_arm(seed, arm, done, watch)
+        with locked_folder(self.folder):
+            done = {(each.seed, each.arm, each.round): each for each in self.results}
+            for seed in seeds or self.plan.seeds:
+                for arm in self.plan.arms:
+                    if (seed, arm, self.plan.rounds) not in done:
+                        self._run_arm(seed, arm, done, watch)
         return self.results
 
     def _run_arm(
@@ -127,15 +130,15 @@ class Correction:
         before, _ = option_shares(model, self.vocabulary, held_out)
         for number in range(self.plan.rounds + 1):
             place = self._place(seed, arm, number)
-            if number and (place / "adapter").is_dir():
-                _enter_adapter(model, place / "adapter")
             if (seed, arm, number) in done:
                 continue
-            run = simulate(
+            if number:
+                load_adapter(model, place / "adapter", self.base)
+            run = self.runs.run(
                 self.plan.scenario.build(),
                 model=self._spec(seed, arm, number),
                 seed=_run_seed(seed, number),
-                workspace=self.workspace,
+                adapter=self._adapter(seed, arm, number) if number else None,
             )
             generator = stream(seed, f"correction/{number}")
             decisions = sample_decisions(run, self.plan.decisions, generator)
@@ -162,19 +165,19 @@ class Correction:
 
     def _held_out(self, seed: int) -> pl.DataFrame:
         """Decisions of the base in the scenario that is never learned from; their prompts are asked in every round."""
-        run = simulate(
-            self.plan.held_out.build(), model=self._spec(seed, "", 0), seed=_run_seed(seed, 0), workspace=self.workspace
-        )
+        run = self.runs.run(self.plan.held_out.build(), model=self._spec(seed, "", 0), seed=_run_seed(seed, 0))
         decisions = sample_decisions(run, self.plan.decisions, stream(seed, "correction/held-out"))
         if not decisions.height:
             raise TrainingError(f"{self.plan.held_out.name} asked nothing with options.", "Hold out another one.")
         return decisions
 
     def _spec(self, seed: int, arm: str, number: int) -> str:
-        adapter = self._place(seed, arm, number) / f"{self.plan.name}.gguf"
-        plus = f"+{adapter.resolve()}" if number else ""
+        plus = f"+{self._adapter(seed, arm, number).resolve()}" if number else ""
         device = f"?device={self.device}" if self.plan.engine == "transformers" else ""
         return f"{self.plan.engine}:{self.base.resolve()}{plus}{device}"
+
+    def _adapter(self, seed: int, arm: str, number: int) -> Path:
+        return self._place(seed, arm, number) / f"{self.plan.name}.gguf"
 
     def _place(self, seed: int, arm: str, number: int) -> Path:
         return self.folder / f"seed-{seed}" / arm / f"round-{number}"
@@ -296,7 +299,7 @@ class Correction:
     def _append(self, result: RoundResult) -> None:
         path = self.folder / "results.jsonl"
         earlier = path.read_text("utf-8") if path.is_file() else ""
-        _write(path, earlier + json.dumps(asdict(result)) + "\n")
+        write_text(path, earlier + json.dumps(asdict(result)) + "\n")
 
 
 def _run_seed(seed: int, number: int) -> int:
@@ -318,17 +321,3 @@ def _named_option(reply: str, replies: list[str]) -> int | None:
     text = reply.strip()
     matches = [place for place, each in enumerate(replies) if text and each.strip().startswith(text)]
     return matches[0] if len(matches) == 1 else None
-
-
-def _enter_adapter(model: Any, folder: Path) -> None:
-    weights = training_library("safetensors.torch").load_file(folder / "adapter_model.safetensors")
-    training_library("peft").set_peft_model_state_dict(model, weights)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        beside = path.with_name(f".{path.name}.new")
-        beside.write_text(text, "utf-8")
-        os.replace(beside, path)
-    except OSError as error:
-        raise StorageError.not_writable(path, error) from error

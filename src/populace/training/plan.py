@@ -173,7 +173,7 @@ class TrainingPlan(pydantic.BaseModel):
         return read_plan(cls, path, name="a training plan", needs="name, data and licences")
 
     def located(self, folder: Path) -> TrainingPlan:
-        """The plan with its folders taken from another one, where they are relative."""
+        """The plan with its files and folders taken from another folder, where they are relative."""
 
         def place(path: Path | None) -> Path | None:
             return None if path is None else folder / path.expanduser()
@@ -184,4 +184,7 @@ class TrainingPlan(pydantic.BaseModel):
             return part.model_copy(update={**folders, "sessions": log})
 
         data = tuple(located(part) for part in self.data)
-        return self.model_copy(update={"data": data, "test": place(self.test), "start": place(self.start)})
+        base = self.base if self.base == "embedded" else str(folder / Path(self.base).expanduser())
+        return self.model_copy(
+            update={"base": base, "data": data, "test": place(self.test), "start": place(self.start)}
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,10 +15,10 @@ import polars as pl
 from populace.base.errors import TrainingError
 from populace.base.foreign_columns import csv_table
 from populace.evaluation.human_decisions import HumanDecisions
-from populace.models.adapter_bases import read_base, weights_sha256
+from populace.models.adapter_bases import weights_sha256
 from populace.models.artifacts import SMOLLM2
-from populace.models.peft_folder import RECORD, from_peft, read_peft
-from populace.training.base_network import add_lora, load_base, training_library
+from populace.models.peft_folder import RECORD, from_peft
+from populace.training.base_network import add_lora, load_adapter, load_base
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
 from populace.training.held_out import score_decisions, task_scores
@@ -27,6 +28,7 @@ from populace.training.sequences import ModelVocabulary
 from populace.training.session_division import SHOPPER_ASSUMPTION, SessionDivision
 from populace.training.situations import ASSUMPTIONS, Assumption, SituationSource
 from populace.training.supervised import Look, Source, Trainer
+from populace.training.training_state import STATE, locked_folder, read_facts, write_text
 
 
 class PlannedTraining:
@@ -108,25 +110,34 @@ class PlannedTraining:
 
     def train(self, device: str, *, workers: int = 0, watch: Callable[[Look], None] = lambda look: None) -> Any:
         """Train, or go on where an interrupted training stopped; returns the network."""
+        with locked_folder(self.folder):
+            return self._train(device, workers, watch)
+
+    def _train(self, device: str, workers: int, watch: Callable[[Look], None]) -> Any:
         model = self.network(device)
         trainer = Trainer(
             model, self.vocabulary, self.plan.settings, folder=self.folder, workers=workers, identity=self.identity()
         )
-        self.folder.mkdir(parents=True, exist_ok=True)
 
         def look_on(look: Look) -> None:
-            _write_curve(self.folder / "curve.csv", trainer.looks)
+            write_text(self.folder / "curve.csv", _curve_text(trainer.looks))
             watch(look)
 
         passes = [part.passes for part in self.plan.data]
         trainer.train(self.sources(), passes, unseen=self.unseen(), watch=look_on)
+        write_text(self.folder / "curve.csv", _curve_text(trainer.looks))
         model.save_pretrained(self.folder / self._weights)
         if self.plan.settings.rank:
             record: dict[str, Any] = {"name": self.plan.name, "base_name": self.base.stem}
             record |= {"base_sha256": weights_sha256(self.base), "manifest": self.manifest(trainer.looks, {})}
-            (self.folder / "adapter" / RECORD).write_text(json.dumps(record), "utf-8")
+            write_text(self.folder / "adapter" / RECORD, json.dumps(record))
             self.write_adapter(trainer.looks, {})
         return model
+
+    def last_look(self) -> Look | None:
+        """The look from which a training in the folder goes on; None where there is no state."""
+        looks = read_facts(self.folder / STATE).get("looks")
+        return Look(*looks[-1]) if looks else None
 
     @property
     def _weights(self) -> str:
@@ -181,13 +192,13 @@ class PlannedTraining:
             figures["test"] = task_summary(table)
         if tables:
             csv_table(pl.concat(tables, how="diagonal_relaxed")).write_csv(self.folder / f"{name}.csv")
-        (self.folder / f"{name}.json").write_text(json.dumps(figures, indent=1), "utf-8")
+        write_text(self.folder / f"{name}.json", json.dumps(figures, indent=1))
         if self._sessions and (self.plan.settings.rank or not trained):
             who = self.plan.name if trained else "zero-shot"
             spec = self._model_string(next(model.parameters()).device.type, trained)
             for sessions in self._sessions.values():
                 figures |= sessions.score(spec, self.folder, who, self.plan.settings.seed)
-                (self.folder / f"{name}.json").write_text(json.dumps(figures, indent=1), "utf-8")
+                write_text(self.folder / f"{name}.json", json.dumps(figures, indent=1))
         return figures
 
     def _model_string(self, device: str, trained: bool) -> str:
@@ -230,30 +241,10 @@ class PlannedTraining:
     def write_adapter(self, looks: list[Look], figures: dict[str, Any]) -> Path:
         """Write the adapter in its folder as one GGUF file, with its manifest."""
         manifest = self.manifest(looks, figures)
-        (self.folder / "manifest.json").write_text(json.dumps(manifest, indent=1), "utf-8")
+        write_text(self.folder / "manifest.json", json.dumps(manifest, indent=1))
         path = self.folder / f"{self.plan.name}.gguf"
         from_peft(self.folder / "adapter", self.base, path, manifest=manifest, name=self.plan.name)
         return path
-
-
-def load_adapter(model: Any, folder: Path, base: Path) -> None:
-    """Enter the weights of a saved adapter into a network that has one of the same form.
-
-    Args:
-        model: The network.
-        folder: The folder of the adapter.
-        base: The model that the network was made from; an adapter that names another is refused.
-    """
-    peft = training_library("peft")
-    source = read_base(base)
-    source.check(read_peft(folder, source))
-    try:
-        weights = training_library("safetensors.torch").load_file(folder / "adapter_model.safetensors")
-    except (OSError, ValueError) as error:
-        raise TrainingError(f"{folder} holds no adapter: {error}.", "Name a folder that training wrote.") from error
-    result = peft.set_peft_model_state_dict(model, weights)
-    if result.unexpected_keys:
-        raise TrainingError(f"the adapter in {folder} is of another form: {result.unexpected_keys[0]}.")
 
 
 def _base_file(base: str) -> Path:
@@ -265,8 +256,9 @@ def _base_file(base: str) -> Path:
     return path
 
 
-def _write_curve(path: Path, looks: list[Look]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(Look.__dataclass_fields__)
-        writer.writerows([*vars(look).values()] for look in looks)
+def _curve_text(looks: list[Look]) -> str:
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(Look.__dataclass_fields__)
+    writer.writerows([*vars(look).values()] for look in looks)
+    return file.getvalue()

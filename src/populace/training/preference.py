@@ -13,7 +13,15 @@ from populace.base.errors import TrainingError
 from populace.training.base_network import enough_memory, training_library
 from populace.training.decision_records import prompt_request
 from populace.training.sequences import ModelVocabulary
-from populace.training.trl_settings import MethodSettings, quiet_trainer, remove_reference, trl_arguments, trl_tokenizer
+from populace.training.trl_settings import (
+    MethodSettings,
+    one_device,
+    quiet_trainer,
+    remove_reference,
+    trl_arguments,
+    trl_dataset,
+    trl_tokenizer,
+)
 
 PAIR_SCHEMA: Mapping[str, pl.DataType] = {
     "system": pl.String(),
@@ -98,8 +106,7 @@ def learn_preferences(
     """
     if not len(pairs):
         raise TrainingError("there are no preference pairs to learn from.", "Score more decisions.")
-    trl, datasets = training_library("trl"), training_library("datasets")
-    rows = _token_rows(pairs, vocabulary)
+    trl = training_library("trl")
 
     class TokenDPO(trl.DPOTrainer):  # type: ignore[misc,name-defined]
         """TRL's trainer on tokens that are there already."""
@@ -109,7 +116,7 @@ def learn_preferences(
 
     device = next(model.parameters()).device.type
     more = {
-        "per_device_train_batch_size": min(settings.batch, len(rows)),
+        "per_device_train_batch_size": min(settings.batch, len(pairs)),
         "num_train_epochs": settings.passes,
         "max_length": None,
     }
@@ -117,8 +124,8 @@ def learn_preferences(
         with trl_arguments(settings, device, **more) as arguments:
             trainer = TokenDPO(
                 model=model,
-                args=trl.DPOConfig(**arguments),
-                train_dataset=datasets.Dataset.from_list(rows),
+                args=one_device(trl.DPOConfig(**arguments)),
+                train_dataset=trl_dataset(_token_columns(pairs, vocabulary)),
                 processing_class=trl_tokenizer(vocabulary),
             )
             with enough_memory(f"{settings.batch} pairs at once", "Lower `batch` under `preference:` in the plan."):
@@ -128,15 +135,11 @@ def learn_preferences(
     return [float(entry["loss"]) for entry in trainer.state.log_history if "loss" in entry]
 
 
-def _token_rows(pairs: PreferencePairs, vocabulary: ModelVocabulary) -> list[dict[str, list[int]]]:
-    rows = list(pairs.table.iter_rows(named=True))
-    prompts = vocabulary.tokenizer.prompts([prompt_request(row) for row in rows])
+def _token_columns(pairs: PreferencePairs, vocabulary: ModelVocabulary) -> dict[str, list[list[int]]]:
+    prompts = vocabulary.tokenizer.prompts([prompt_request(row) for row in pairs.table.iter_rows(named=True)])
     end = vocabulary.tokenizer.end
-    return [
-        {
-            "prompt_ids": list(prompt),
-            "chosen_ids": [*vocabulary.answer(row["better"]), end],
-            "rejected_ids": [*vocabulary.answer(row["worse"]), end],
-        }
-        for prompt, row in zip(prompts, rows, strict=True)
-    ]
+    return {
+        "prompt_ids": [list(prompt) for prompt in prompts],
+        "chosen_ids": [[*vocabulary.answer(reply), end] for reply in pairs.table["better"]],
+        "rejected_ids": [[*vocabulary.answer(reply), end] for reply in pairs.table["worse"]],
+    }

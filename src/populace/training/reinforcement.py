@@ -12,7 +12,15 @@ from populace.base.errors import TrainingError
 from populace.training.base_network import enough_memory, training_library
 from populace.training.decision_records import prompt_request
 from populace.training.sequences import ModelVocabulary
-from populace.training.trl_settings import MethodSettings, quiet_trainer, remove_reference, trl_arguments, trl_tokenizer
+from populace.training.trl_settings import (
+    MethodSettings,
+    one_device,
+    quiet_trainer,
+    remove_reference,
+    trl_arguments,
+    trl_dataset,
+    trl_tokenizer,
+)
 
 Reward = Callable[[pl.DataFrame], Sequence[float]]
 """The reward of replies: takes a table with the columns of the prompts and `reply`, and gives a number for each row."""
@@ -56,7 +64,7 @@ def reinforce(
     missing = [name for name in ("system", "user", "lead") if name not in prompts.columns]
     if missing or not prompts.height:
         raise TrainingError("reinforcement needs prompts with the columns system, user and lead.")
-    trl, datasets = training_library("trl"), training_library("datasets")
+    trl = training_library("trl")
     tokens = vocabulary.tokenizer.prompts([prompt_request(row) for row in prompts.iter_rows(named=True)])
 
     class TokenGRPO(trl.GRPOTrainer):  # type: ignore[misc,name-defined]
@@ -85,8 +93,8 @@ def reinforce(
             trainer = TokenGRPO(
                 model=model,
                 reward_funcs=rewards,
-                args=trl.GRPOConfig(**arguments),
-                train_dataset=datasets.Dataset.from_list([{"prompt": str(row)} for row in range(prompts.height)]),
+                args=one_device(trl.GRPOConfig(**arguments)),
+                train_dataset=trl_dataset({"prompt": [str(row) for row in range(prompts.height)]}),
                 processing_class=trl_tokenizer(vocabulary),
             )
             with enough_memory(

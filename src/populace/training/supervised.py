@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+import multiprocessing.resource_tracker
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -122,6 +124,17 @@ class Look:
     targets: int
 
 
+@contextmanager
+def _blocked_interrupts() -> Iterator[None]:
+    """Processes that start inside never see Ctrl-C, which a terminal sends to all; this one sees it afterwards."""
+    multiprocessing.resource_tracker.ensure_running()  # It would end the block when it starts.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Trainer:
     """Trains a network on sources of examples.
 
@@ -183,11 +196,18 @@ class Trainer:
         if 0 < settings.patience <= self._waiting:
             order = order[: self._done]  # It ended before, because unseen people were predicted no better.
         checked = None if unseen is None or not len(unseen) else pack(unseen, self.vocabulary, settings.length)
-        pools = range(self._done, len(order), settings.pool)
-        rendered = self._rendered(sources, order[self._done :])
+        with closing(self._rendered(sources, order[self._done :])) as rendered:
+            self._learn_pools(rendered, len(order), checked, watch)
+        self._load_best()
+
+    def _learn_pools(
+        self, rendered: Iterator[Sequences], count: int, checked: Sequences | None, watch: Callable[[Look], None]
+    ) -> None:
+        """Learn what is left of a number of lessons, and look at unseen people on the way."""
+        settings = self.settings
         losses: list[float] = []
-        for number, start in enumerate(pools, self._done // settings.pool + 1):
-            members = [next(rendered) for _ in range(min(settings.pool, len(order) - start))]
+        for number, start in enumerate(range(self._done, count, settings.pool), self._done // settings.pool + 1):
+            members = [next(rendered) for _ in range(min(settings.pool, count - start))]
             pool = Sequences.concat(members)
             self.too_long += pool.too_long
             if not len(pool):
@@ -195,32 +215,38 @@ class Trainer:
                     f"none of {pool.too_long} examples fits into {settings.length} tokens.",
                     "Raise `length` in the plan.",
                 )
-            losses += self._learn(pool, start / len(order), len(members) / len(order))
+            losses += self._learn(pool, start / count, len(members) / count)
             self._done = start + len(members)
-            last = self._done == len(order)
+            last = self._done == count
             if number % settings.check_every and not last:
                 continue
             look = Look(
-                self._step, self._done / len(order), float(np.mean(losses)) if losses else math.nan,
+                self._step, self._done / count, float(np.mean(losses)) if losses else math.nan,
                 None if checked is None else self.loss_on(checked), self._tokens, self._targets,
             )  # fmt: skip
             losses = []
             self.looks.append(look)
-            watch(look)
             ended = self._ends(look)
             self._save()
+            watch(look)
             if ended:
                 break
-        self._load_best()
 
-    def _rendered(self, sources: Sequence[Source], order: list[Lesson]) -> Iterator[Sequences]:
+    def _rendered(self, sources: Sequence[Source], order: list[Lesson]) -> Generator[Sequences]:
         rendering = _Rendering(sources, self.vocabulary, order, self.settings.length)
         if not self.workers:
-            return (rendering[place] for place in range(len(rendering)))
+            yield from (rendering[place] for place in range(len(rendering)))
+            return
         loader = training_library("torch.utils.data").DataLoader(
             rendering, batch_size=None, num_workers=self.workers, multiprocessing_context="spawn", prefetch_factor=4
         )
-        return iter(loader)
+        with _blocked_interrupts():
+            batches = iter(loader)
+        try:
+            yield from batches
+        finally:
+            with _blocked_interrupts():
+                del batches  # Its processes end here; PyTorch would lose an interruption meanwhile.
 
     def _learn(self, sequences: Sequences, before: float, share: float) -> list[float]:
         """Learn the sequences of a pool once, shuffled."""
@@ -297,6 +323,7 @@ class Trainer:
             "identity": self.identity,
             "counts": counts,
             "best": best,
+            "too_long": self.too_long,
             "looks": [[*vars(look).values()] for look in self.looks],
         }
         write_state(self.folder / STATE, tensors, facts)
@@ -320,6 +347,7 @@ class Trainer:
             }
         self._done, self._step, self._tokens, self._targets, self._waiting = facts["counts"]
         self._best = math.inf if facts["best"] is None else facts["best"]
+        self.too_long = facts.get("too_long", 0)
         self.looks = [Look(*values) for values in facts["looks"]]
 
     def _load_best(self) -> None:
