@@ -122,7 +122,7 @@ def test_a_new_store_waits_for_a_process_that_is_making_it(path, lock):
 
     holder = threading.Thread(target=hold)
     holder.start()
-    assert held.wait(5)
+    assert held.wait(30)
     try:
         store = CallStore(path, patience_s=5)
         assert released.is_set()

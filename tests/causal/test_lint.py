@@ -58,23 +58,16 @@ def test_at_most_3_of_60_clean_designs_raise_an_alarm() -> None:
     assert len(designs("clean")) >= 60 and len(alarms) <= 3, alarms
 
 
-@pytest.mark.parametrize("name", ["later", "unseen", "fresh", "held_out", "independent", "mechanisms"])
+@pytest.mark.parametrize(
+    "name",
+    ["later", "unseen", "fresh", "held_out", "independent", "mechanisms", "stranger", "outsider", "registers"],
+)
 def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
     path = Path(__file__).parent / "designs" / f"{name}.toml"
     later = tomllib.loads(path.read_text("utf-8"))
     assert len(later["clean"]) >= 60 and len(later["ambiguous"]) >= 30
     assert sum(bool(findings(design)) for design in later["clean"]) <= 3 * len(later["clean"]) // 60
     assert sum(bool(findings(design)) for design in later["ambiguous"]) >= 0.9 * len(later["ambiguous"])
-
-
-@pytest.mark.parametrize(("name", "alarms"), [("stranger", 3), ("outsider", 5)])
-def test_designs_of_authors_who_never_saw_the_lint_get_no_worse(name: str, alarms: int) -> None:
-    """The second set is above the 3 alarms in 60 that are wanted: wording that the lint does not know."""
-    path = Path(__file__).parent / "designs" / f"{name}.toml"
-    sets = tomllib.loads(path.read_text("utf-8"))
-    assert (len(sets["clean"]), len(sets["ambiguous"])) == (60, 30)
-    assert sum(bool(findings(design)) for design in sets["clean"]) <= alarms
-    assert sum(bool(findings(design)) for design in sets["ambiguous"]) >= 27
 
 
 @pytest.mark.parametrize(
@@ -138,12 +131,25 @@ def test_a_prompt_without_words_is_ambiguous_and_no_error() -> None:
 
 
 def test_a_finding_holds_wording_that_settles_it() -> None:
-    text = "A coffee costs {}. Do you buy it?"
-    levels = ["$2", "$4"]
-    [finding] = lint_prompts([LevelPrompt(level, text.format(level)) for level in levels], "price", levels)
-    settling = finding.wording.partition('"')[2].rstrip('"')
-    settled = [LevelPrompt(level, f"{settling} {text.format(level)}") for level in levels]
-    assert lint_prompts(settled, "price", levels) == []
+    for design in designs("ambiguous"):
+        for finding in [found for found in findings(design) if found.kind in ("ambiguous", "other reading")]:
+            settling = finding.wording.partition('"')[2].rstrip('"')
+            settled = design | {"prompt": f"{settling} {design['prompt']}"}
+            assert not {"ambiguous", "other reading"} & {found.kind for found in findings(settled)}, settled
+
+
+PROFILE = (
+    "You are Maria, 47, a nurse in Graz with two children, a garden and an old car. You read the paper on Sundays, you "
+    "go to the market because the bread there is better, and since your divorce you look at what things cost. Your "
+    "income is average for the region. Last week you went to the cinema with a friend. "
+)
+
+
+def test_the_profile_of_a_person_does_not_change_the_verdict() -> None:
+    longer = [design | {"prompt": PROFILE + design["prompt"]} for design in designs("ambiguous")]
+    assert sum(bool(findings(design)) for design in longer) >= 0.95 * len(longer)
+    longer = [design | {"prompt": PROFILE + design["prompt"]} for design in designs("clean")]
+    assert sum(bool(findings(design)) for design in longer) <= 0.05 * len(longer)
 
 
 def test_the_blind_design_of_a_study_is_ambiguous_and_the_others_are_not() -> None:
@@ -220,6 +226,10 @@ def test_one_amount_that_is_written_with_two_numbers_is_not_bundled(levels: list
         (["1", "2 km"], ["", "km"]),
         (["80 cents", "$1.20"], []),
         (["500 g", "1.5 kg"], []),
+        (["8 am", "1 p.m."], []),
+        (["1 child", "3 children"], []),
+        (["1 real", "4 reais"], []),
+        (["1 mile", "4 minutes"], ["mile", "minutes"]),
         (["200 metres", "1 kilometre", "4 kilometres"], []),
         (["2000 metres", "1 kilometre"], ["metres", "kilometre"]),
         (["1500 g", "1 kg"], ["g", "kg"]),

@@ -158,7 +158,7 @@ def test_an_address_that_does_not_answer_is_an_error_within_seconds_and_leaves_n
     began = time.monotonic()
     with pytest.raises(ClusterError, match=r"no Ray cluster answers at .*127.0.0.1:9"):
         shirts().run(on=address, workspace=tmp_path)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
     assert not (tmp_path / "experiments").exists()
 
 

@@ -234,7 +234,7 @@ def test_embeddings_that_drip_are_broken_off(server, monkeypatch) -> None:
     start = time.monotonic()
     with pytest.raises(ModelError, match=r"no embeddings within 0.3 s"):
         embedder.embed(["tea"])
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 10
     server.drip_s = 0.0
     embedder.close()
 

@@ -76,7 +76,7 @@ def test_troubles_strike_the_shares_that_were_asked_for():
 def test_latency_holds_for_as_many_as_may_be_under_way():
     start = time.monotonic()
     assert len(ask(Scripted(leaning, latency_s=0.02, concurrency=2), *map(shirt, range(8)))) == 8
-    assert 0.07 < time.monotonic() - start < 1
+    assert 0.07 < time.monotonic() - start < 5
 
 
 def test_a_halt_lets_replies_under_way_end_and_begins_no_more():

