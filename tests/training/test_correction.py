@@ -133,6 +133,23 @@ def test_the_report_has_intervals_over_seeds(place: Path) -> None:
     assert "that people act so is not shown" in report.html
 
 
+def test_changes_that_are_all_zero_are_no_shares_of_zero(place: Path) -> None:
+    mine = plan(place, rounds=1)
+    results = [
+        RoundResult(seed, arm, number, 0.25, 24, 0.0, 1.0, 24)
+        for seed in mine.seeds
+        for arm in mine.arms
+        for number in range(2)
+    ]
+    found = changes(mine, results_table(results), "score")
+    assert {name: (each.value, str(each.low)) for name, each in found.items()} == {
+        "feedback": (0, "nan"),
+        "control": (0, "nan"),
+        "difference": (0, "nan"),
+    }
+    assert "over 1 round: feedback 0 (no interval)" in correction_report(mine, results).markdown
+
+
 def test_an_interrupted_correction_goes_on_and_ends_where_an_uninterrupted_one_ends(
     place: Path, tmp_path: Path
 ) -> None:
@@ -284,6 +301,7 @@ def test_the_command_writes_a_report(place: Path, tmp_path: Path) -> None:
     done = populace(*words, "--device", "cpu", "--trust", "--seeds", "1")
     assert done.returncode == 0, done.stderr
     assert "round 1" in done.stdout
+    assert "on cpu: 1 seed, 1 arm, 1 round; interrupt it at any time" in " ".join(done.stdout.split())
     assert (tmp_path / "out" / "correction-soup.html").is_file()
     other = populace(*words, "--seeds", "9")
     assert other.returncode == 2 and "no seed of the plan named '9'" in " ".join(other.stderr.split())

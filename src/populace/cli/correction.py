@@ -7,10 +7,11 @@ import time
 import click
 
 from populace.base.errors import UsageError
+from populace.base.formatting import plural
 from populace.cli.interruption import repeatable_command
 from populace.cli.options import command, current_workspace, option
 from populace.cli.output import facts, out, report_json
-from populace.cli.progress import fetch_missing_models
+from populace.cli.progress import fetch_missing_models, shown_phase
 
 
 @command("correct", code="needed")
@@ -32,6 +33,12 @@ def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -
         fetch_missing_models("embedded" if read.base == "embedded" else "", read.score.judge)
         correction = Correction(read, to or read.name, device=choose_device(device))
         began = time.monotonic()
+        seeds_text = plural(len(chosen or read.seeds), "seed")
+        out.print_line(
+            f"  correcting {read.base} in {read.scenario.name} on {correction.device}: {seeds_text}, "
+            f"{plural(len(read.arms), 'arm')}, {plural(read.rounds, 'round')}; interrupt it at any time, and the same "
+            "command goes on."
+        )
 
         def watch(result: RoundResult) -> None:
             out.print_line(
@@ -41,13 +48,20 @@ def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -
             if (result.arm, result.round) == (read.arms[-1], read.rounds):  # A seed is complete.
                 correction_report(read, correction.results).write(correction.folder)
 
-        results = correction.run(watch, seeds=chosen)
+        with shown_phase() as show:
+            results = correction.run(watch, seeds=chosen, on_phase=show)
         table = results_table(results)
         files = correction_report(read, results).write(correction.folder)
         found = changes(read, table, "score")
         document = {name: {"value": e.value, "low": e.low, "high": e.high, "n": e.n} for name, e in found.items()}
         report_json({"folder": str(correction.folder), "report": str(files[0]), "changes": document})
-        facts([*((f"change, {name}", str(estimate)) for name, estimate in found.items()), ("report", str(files[0]))])
+        facts(
+            [
+                *((f"change, {name}", str(estimate)) for name, estimate in found.items()),
+                ("report", str(files[0])),
+                ("adapters", str(correction.folder / f"seed-*/*/round-*/{read.name}.gguf")),
+            ]
+        )
 
 
 def _seeds(text: str | None) -> list[int]:

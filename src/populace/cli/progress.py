@@ -36,6 +36,16 @@ def new_bar(description: str, console: Terminal = err, *, total: int | None = No
     return bar
 
 
+@contextmanager
+def shown_phase(console: Terminal = err) -> Iterator[Callable[[str], None]]:
+    """Show what is being done, and for how long, on a terminal; elsewhere nothing is shown."""
+    if not console.is_terminal:
+        yield lambda phase: None
+        return
+    with new_bar("", console) as bar:
+        yield lambda phase: bar.reset(bar.task_ids[0], description=phase)
+
+
 class RunDisplay(Observer):
     """Shows the progress of a run: a bar on a terminal, elsewhere a line now and then.
 

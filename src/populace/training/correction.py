@@ -81,6 +81,7 @@ class Correction:
         self.runs = CorrectionRuns(self.workspace)
         self.human = None if plan.score.human is None else HumanTargets(plan.score.human)
         self.vocabulary = ModelVocabulary(self.base)
+        self._on_phase: Callable[[str], None] = lambda phase: None
         self._check_plan()
 
     def _check_plan(self) -> None:
@@ -99,14 +100,20 @@ class Correction:
         return [RoundResult(**json.loads(line)) for line in lines]
 
     def run(
-        self, watch: Callable[[RoundResult], None] = lambda result: None, *, seeds: Sequence[int] = ()
+        self,
+        watch: Callable[[RoundResult], None] = lambda result: None,
+        *,
+        seeds: Sequence[int] = (),
+        on_phase: Callable[[str], None] = lambda phase: None,
     ) -> list[RoundResult]:
         """Do what is left of the plan, and return all results.
 
         Args:
             watch: Called with each result.
             seeds: Only these seeds of the plan, for now; all if empty.
+            on_phase: Called with what is done next, in words.
         """
+        self._on_phase = on_phase
         for seed in seeds:
             if seed not in self.plan.seeds:
                 raise UnknownNameError("seed of the plan", str(seed), map(str, self.plan.seeds))
@@ -126,6 +133,7 @@ class Correction:
         watch: Callable[[RoundResult], None],
     ) -> None:
         model = add_lora(load_base(self.base, self.device), self.plan.rank, seed)
+        self._on_phase(f"seed {seed}, {arm}: simulating {self.plan.held_out.name}, which is held out")
         held_out = self._held_out(seed)
         before, _ = option_shares(model, self.vocabulary, held_out)
         for number in range(self.plan.rounds + 1):
@@ -134,6 +142,8 @@ class Correction:
                 continue
             if number:
                 load_adapter(model, place / "adapter", self.base)
+            where = f"seed {seed}, {arm}, round {number}"
+            self._on_phase(f"{where}: simulating {self.plan.scenario.name}")
             run = self.runs.run(
                 self.plan.scenario.build(),
                 model=self._spec(seed, arm, number),
@@ -147,11 +157,13 @@ class Correction:
                     f"{self.plan.scenario.name} asked nothing with options that the model could be scored on.",
                     "Correct a scenario in which people choose.",
                 )
+            self._on_phase(f"{where}: scoring {decisions.height} decisions")
             scores = self._score(decisions, "option")
             shares, masses = option_shares(model, self.vocabulary, held_out)
             distances = [float(np.abs(old - new).sum() / 2) for old, new in zip(before, shares, strict=True)]
             lessons = 0
             if number < self.plan.rounds:
+                self._on_phase(f"{where}: training")
                 following = self._place(seed, arm, number + 1)
                 lessons = self._train(model, decisions, scores, seed, arm, number)
                 self._keep(model, following, arm, number + 1)
