@@ -1,24 +1,26 @@
 """Fine-tuning on web sessions: zero-shot, fine-tuned, without reasoning, and with shuffled reasoning, side by side.
 
-Sessions with a known truth are made up, a model learns from training people in training shops, and next actions are
-predicted for unseen people and for unseen shops. With a writer, reasoning traces are added and checked first.
+Sessions with a known truth are made up, a model learns from training people in training shops as with `populace train`,
+and next actions are predicted for unseen people and for unseen shops. With a writer, reasoning traces are added and
+checked first.
 
-    python benchmarks/next_action.py --base BASE.gguf --to build/next-action --device cuda
-    python benchmarks/next_action.py --base BASE.gguf --to build/reasoning --device cuda --writer MODEL
+    python benchmarks/next_action.py --base embedded --to build/next-action --device cuda
+    python benchmarks/next_action.py --base embedded --to build/reasoning --device cuda --writer MODEL
 
 What is done is in the folder, and `next-action.json` is written anew after each phase. The same command goes on after
 an interruption. All sizes are options: `--people`, `--passes` and `--most` decide how long it takes.
 """
 
 import argparse
-import hashlib
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
 
+from populace.base.errors import PopulaceError
 from populace.evaluation.next_action import (
     NextActionCases,
     NextActionPredictions,
@@ -30,12 +32,14 @@ from populace.evaluation.next_action import (
     synthesise_reasoning,
 )
 from populace.evaluation.next_action.asking import Thinking
-from populace.models import from_peft
-from populace.training import ModelVocabulary, SupervisedSettings, Trainer, choose_device, load_base
-from populace.training.base_network import add_lora
-from populace.training.session_examples import SessionReasoning, SessionSource
+from populace.models import SMOLLM2
+from populace.training import Look, PlannedTraining, TrainingPlan, choose_device
+from populace.training.session_examples import SessionReasoning
 from populace.worlds.web.session_generator import generate_sessions
-from populace.worlds.web.sessions import WebSessions
+from populace.worlds.web.sessions import WebSessions, join_sessions
+
+SEED = 1
+"""The seed of the sessions."""
 
 THINKING: dict[SessionReasoning, Thinking] = {"none": "none", "recorded": "own", "shuffled": "own"}
 """How a model that learned with reasoning of a kind is asked."""
@@ -70,7 +74,7 @@ class NextActionBenchmark:
                 raise SystemExit(f"{self.folder} holds another benchmark. Name another folder, or give its options.")
             self.figures = before
         self.began = time.monotonic()
-        self.sessions = generate_sessions(arguments.people, shops=arguments.shops, visits=arguments.visits, seed=1)
+        self.sessions = generate_sessions(arguments.people, shops=arguments.shops, visits=arguments.visits, seed=SEED)
         self.parts = self.sessions.split()
         self.say(f"sessions: { {name: part.table.height for name, part in self.parts.items()} } actions")
         for name in ("development", *HELD_OUT):
@@ -92,27 +96,27 @@ class NextActionBenchmark:
 
     def run(self) -> None:
         """Do what is left."""
-        learned, unseen = self.lessons()
-        adapters = {reasoning: self.adapter(reasoning, mine, unseen) for reasoning, mine in learned.items()}
+        conditions: tuple[SessionReasoning, ...] = get_args(SessionReasoning) if self.arguments.writer else ("none",)
+        log = self.log_with_traces() if self.arguments.writer else None
+        adapters = {reasoning: self.adapter(reasoning, log) for reasoning in conditions}
         for part in HELD_OUT:
             self.score(part, adapters)
 
-    def lessons(self) -> tuple[dict[SessionReasoning, WebSessions], WebSessions]:
-        """The sessions that each condition learns from, and those that are looked at on the way."""
-        training, development = self.parts["training"], self.parts["development"]
-        if not self.arguments.writer:
-            return {"none": training}, development
+    def log_with_traces(self) -> Path:
+        """A log of the sessions in which training people, and those who are looked at on the way, have traces."""
+        training = self.parts["training"]
         people = training.table["person"].unique(maintain_order=True).head(self.arguments.traced).to_list()
         few = WebSessions(training.table.filter(training.table["person"].is_in(people)))
-        with_traces = self.traces("training", few)
-        # All conditions learn from the same people, so that they differ in reasoning alone.
-        learned: dict[SessionReasoning, WebSessions] = dict.fromkeys(get_args(SessionReasoning), with_traces)
-        return learned, self.traces("development", development)
+        traced = [self.traces("training", few), self.traces("development", self.parts["development"])]
+        # All conditions learn from the same people, so that they differ in reasoning alone. What is held out is there
+        # too, so that the training holds out the same shops.
+        others = [self.parts[name] for name in ("unseen_people", "unseen_shops", "unseen_both")]
+        return join_sessions([*traced, *others]).write(self.folder / "sessions-with-traces.parquet")
 
     def traces(self, name: str, sessions: WebSessions) -> WebSessions:
         """The sessions with what the writer says that people thought."""
         path, began = self.folder / f"traces-{name}.parquet", time.monotonic()
-        if not path.is_file():
+        if f"traces, {name}" not in self.figures:
             self.say(f"traces, {name}: {sessions.table.height:,} actions")
             judge = self.arguments.judge if name == "training" else None
             traces = synthesise_reasoning(sessions, self.arguments.writer, judge=judge)
@@ -123,45 +127,44 @@ class NextActionBenchmark:
             self.write(f"traces, {name}", began)
         return WebSessions.read(path)
 
-    def adapter(self, reasoning: SessionReasoning, sessions: WebSessions, unseen: WebSessions) -> Path:
-        """Train an adapter on sessions, or take the one that is there."""
-        arguments, began = self.arguments, time.monotonic()
-        path = self.folder / f"next-action-{reasoning}.gguf"
-        if path.is_file():
-            return path
-        vocabulary = ModelVocabulary(arguments.base)
-        settings = SupervisedSettings(
-            rank=arguments.rank, batch=arguments.batch, length=arguments.length, learning_rate=arguments.rate,
-            pool=arguments.pool, check_every=1,
-        )  # fmt: skip
-        self.say(f"training, reasoning {reasoning}: reading the base")
-        model = add_lora(load_base(arguments.base, arguments.device), settings.rank, settings.seed, settings.matrices)
-        source = SessionSource(sessions, vocabulary, reasoning=reasoning)
-        looked_at = SessionSource(unseen, vocabulary, reasoning=reasoning).examples(0)
-        identity = hashlib.sha256(json.dumps([self.figures["options"], reasoning]).encode()).hexdigest()
-        state = self.folder / f"training-{reasoning}"
-        trainer = Trainer(model, vocabulary, settings, folder=state, workers=arguments.workers, identity=identity)
-        self.say(f"training, reasoning {reasoning}: {len(source):,} actions, {source.left_out:,} left out")
-
-        def watch(look: Any) -> None:
-            self.say(f"training, reasoning {reasoning}: {look}")
-            self.figures["training"][reasoning] = [vars(each) for each in trainer.looks]
-            self.write(f"training, reasoning {reasoning}, {look.progress:.0%}", time.monotonic())
-
-        trainer.train([source], [arguments.passes], unseen=looked_at, watch=watch)
-        model.save_pretrained(state / "adapter")
-        manifest = {
-            "kind": "calibrated",
+    def plan(self, reasoning: SessionReasoning, log: Path | None) -> TrainingPlan:
+        """What is trained: a plan as `populace train` takes it."""
+        arguments = self.arguments
+        made_up = {"people": arguments.people, "shops": arguments.shops, "visits": arguments.visits, "seed": SEED}
+        licence = {} if log is None else {"licence": "CC0-1.0"}
+        document = {
+            "name": f"next-action-{reasoning}",
+            "base": str(arguments.base),
+            "licences": ["CC0-1.0"],
             "note": f"Learned from made-up web sessions, reasoning {reasoning}.",
-            "data": [{"name": "made-up web sessions", "licence": "CC0-1.0"}],
-            "assumptions": ["People in made-up shops act by a rule of this project."],
-            "settings": settings.model_dump(mode="json"),
-        }
-        from_peft(state / "adapter", arguments.base, path, manifest=manifest, name=path.stem)
-        self.figures["training"][reasoning] = [vars(each) for each in trainer.looks]
-        self.figures[f"too long, reasoning {reasoning}"] = trainer.too_long
-        self.write(f"training, reasoning {reasoning}", began)
-        return path
+            "data": [
+                {"sessions": log or made_up, "reasoning": reasoning, "passes": arguments.passes, **licence},
+            ],
+            "settings": {
+                "rank": arguments.rank, "batch": arguments.batch, "length": arguments.length,
+                "learning_rate": arguments.rate, "pool": arguments.pool, "check_every": 1,
+            },
+        }  # fmt: skip
+        return TrainingPlan.model_validate(document)
+
+    def adapter(self, reasoning: SessionReasoning, log: Path | None) -> Path:
+        """Train an adapter on sessions, or take the one that is there."""
+        began, phase = time.monotonic(), f"training, reasoning {reasoning}"
+        training = PlannedTraining(self.plan(reasoning, log), self.folder / f"training-{reasoning}")
+        if phase in self.figures["seconds"]:
+            return training.adapter_file
+        self.say(f"{phase}: {training.manifest([], {})['data'][0]['actions']:,} actions")
+
+        def watch(look: Look) -> None:
+            self.say(f"{phase}: {look}")
+            self.figures["training"][reasoning] = [vars(each) for each in training.looks()]
+            self.write(f"{phase}, {look.progress:.0%}", time.monotonic())
+
+        training.train(self.arguments.device, workers=self.arguments.workers, watch=watch)
+        self.figures["training"][reasoning] = [vars(each) for each in training.looks()]
+        self.figures[f"too long, reasoning {reasoning}"] = training.too_long
+        self.write(phase, began)
+        return training.adapter_file
 
     def score(self, part: str, adapters: dict[SessionReasoning, Path]) -> None:
         """Predict the actions of a part with every predictor, and report what is there after each."""
@@ -182,7 +185,7 @@ class NextActionBenchmark:
         for name, (spec, thinking) in models.items():
             began = time.monotonic()
             path = self.folder / f"{part}-{name.replace(', ', '-').replace(' ', '-')}.parquet"
-            known = path.is_file()
+            known = f"{part}, {name}" in self.figures["seconds"]
             if not known:
                 predictions = predict_actions(cases, spec, thinking=thinking, name=name)
                 predictions.table.write_parquet(path)
@@ -198,10 +201,16 @@ class NextActionBenchmark:
             print(f"{first} − {second}: {value}", flush=True)
 
 
+def _model_file(name: str) -> Path:
+    return SMOLLM2.fetch() if name == "embedded" else Path(name)
+
+
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     """The options of the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", type=Path, required=True, help="A GGUF file of the model that learns.")
+    parser.add_argument(
+        "--base", type=_model_file, required=True, help="The model that learns: `embedded`, or a GGUF file."
+    )
     parser.add_argument("--to", type=Path, required=True, help="A folder for adapters and reports.")
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     parser.add_argument("--people", type=int, default=1000)
@@ -227,4 +236,8 @@ if __name__ == "__main__":
     try:
         NextActionBenchmark(parse_arguments()).run()
     except KeyboardInterrupt:
-        raise SystemExit("Interrupted. The same command goes on.") from None
+        print("Interrupted. The same command goes on.", file=sys.stderr)
+        sys.exit(130)
+    except PopulaceError as error:
+        print(error.paragraph(), file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -63,6 +63,33 @@ def test_a_licence_that_the_plan_does_not_name_is_refused(tmp_path, corpus, tiny
         PlannedTraining(plan, tmp_path / "out")
 
 
+def test_a_licence_of_the_adapter_that_its_data_forbid_is_refused(tmp_path, corpus, tiny_base):
+    tasks = corpus / "tasks.jsonl"
+    tasks.write_text(tasks.read_text().replace('"MIT"', '"GPL-3"'))
+    changes = {"licences": ["CC0-1.0", "GPL-3"], "adapter_licence": "MIT"}
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, **changes))
+    with pytest.raises(TrainingError, match="cannot be under 'MIT': what it is made from asks for GPL-3.0"):
+        PlannedTraining(plan, tmp_path / "out")
+    PlannedTraining(plan.model_copy(update={"adapter_licence": "GPL-3.0-or-later"}), tmp_path / "out")
+    PlannedTraining(plan.model_copy(update={"adapter_licence": ""}), tmp_path / "out")
+
+
+def test_an_adapter_to_begin_with_brings_its_data_its_licences_and_its_kind(tmp_path, corpus, tiny_base):
+    first = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base)), tmp_path / "first")
+    first.network("cpu").save_pretrained(tmp_path / "first" / "adapter")
+    document = {"name": "first", "manifest": first.manifest([], {})}
+    document["manifest"]["data"].append({"name": "my survey", "sha256": "", "licence": "CC BY-NC 4.0"})
+    (tmp_path / "first" / "adapter" / "populace-adapter.json").write_text(json.dumps(document))
+    changes = {"data": [{"decisions": "corpus"}], "start": str(tmp_path / "first" / "adapter")}
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, **changes))
+    manifest = PlannedTraining(plan, tmp_path / "next").manifest([], {})
+    assert manifest["kind"] == "calibrated", "what it began with had learned made-up situations"
+    assert [each["name"] for each in manifest["data"]] == ["corpus", "made-up situations", "my survey"]
+    assert manifest["assumptions"] == document["manifest"]["assumptions"]
+    with pytest.raises(TrainingError, match="my survey: 'CC BY-NC 4.0' allows no commercial use"):
+        PlannedTraining(plan.model_copy(update={"adapter_licence": "MIT"}), tmp_path / "next")
+
+
 def test_people_to_be_tested_may_not_be_in_training(tmp_path, corpus, tiny_base):
     small_corpus(tmp_path / "test", 20, first=40)
     plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, test="test"))
@@ -226,8 +253,44 @@ def test_made_up_sessions_make_an_adapter_calibrated(tmp_path, tiny_base):
     assert manifest["data"][0]["people"] > 0 and manifest["data"][0]["licence"] == "CC0-1.0"
 
 
+def write_human_log(path, seed):
+    """A log without the truth that only the generator knows."""
+    table = generate_sessions(20, shops=2, visits=1, seed=seed).table
+    WebSessions(table.drop("likely_action", "likely_element", "likely_text", "chance")).write(path)
+
+
+def test_a_log_of_made_up_sessions_does_not_pass_for_one_of_people(tmp_path, tiny_base):
+    generate_sessions(20, shops=2, visits=1, seed=3).write(tmp_path / "log.parquet")
+    data = [{"sessions": "log.parquet", "licence": "CC0-1.0"}]
+    manifest = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base, data=data)), tmp_path / "out").manifest(
+        [], {}
+    )
+    assert manifest["kind"] == "calibrated"
+    assert [each["name"] for each in manifest["assumptions"]] == ["made-up shoppers"]
+
+
+def test_examples_that_are_too_long_are_counted_also_after_an_interruption(tmp_path, corpus, tiny_base):
+    settings = {"rank": 2, "length": 128, "batch": 4, "pool": 1, "check_every": 1}
+    path = plan_file(tmp_path, tiny_base, data=[{"decisions": "corpus", "passes": 2}], settings=settings)
+    training = PlannedTraining(TrainingPlan.read(path), tmp_path / "whole")
+    training.train("cpu")
+    assert training.too_long > 0
+
+    def stop(look):
+        raise KeyboardInterrupt
+
+    parts = PlannedTraining(TrainingPlan.read(path), tmp_path / "parts")
+    with pytest.raises(KeyboardInterrupt):
+        parts.train("cpu", watch=stop)
+    assert 0 < parts.too_long < training.too_long
+    done = populace("train", str(path), "--to", str(tmp_path / "parts"), "--device", "cpu", "--no-score")
+    assert f"{training.too_long} examples were left out" in " ".join(done.stdout.split())
+    assert read_adapter(tmp_path / "parts" / "tiny.gguf").card.manifest["too long"] == training.too_long
+
+
 def test_a_log_of_sessions_is_learned_from_beside_decisions(tmp_path, corpus, tiny_base):
-    log = generate_sessions(20, shops=2, visits=1, seed=3).write(tmp_path / "log.parquet")
+    log = tmp_path / "log.parquet"
+    write_human_log(log, seed=3)
     part = {"sessions": "log.parquet", "licence": "MIT"}
     data = [part, {"decisions": "corpus"}]
     training = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base, data=data)), tmp_path / "out")
@@ -240,7 +303,7 @@ def test_a_log_of_sessions_is_learned_from_beside_decisions(tmp_path, corpus, ti
     assert manifest["kind"] == "human" and not manifest["assumptions"]
     assert [each["licence"] for each in manifest["data"]] == ["CC0-1.0; MIT", "MIT"]
     before = training.identity()
-    generate_sessions(20, shops=2, visits=1, seed=2).write(log)
+    write_human_log(log, seed=2)
     changed = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base, data=data)), tmp_path / "out")
     assert changed.identity() != before, "another log is another training"
     other = TrainingPlan.read(plan_file(tmp_path, tiny_base, data=[part | {"licence": "private"}]))

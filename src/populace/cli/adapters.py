@@ -5,11 +5,12 @@ from typing import Any
 
 from populace.base.formatting import compact_json
 from populace.cli.output import bold, dim, facts, out, report_json, warn
-from populace.models.adapter_card import ADAPTER_KINDS
+from populace.models.adapter_card import ADAPTER_KINDS, AdapterCard
 from populace.models.adapter_listing import AdapterEntry, describe_adapter
 
-_LINES = {"data", "kind", "figures"}
+_LINES = {"data", "kind", "figures", "licence", "curve"}
 _MOST_FIGURES = 4
+_MOST_NAMES = 8
 
 
 def adapter_document(entry: AdapterEntry) -> dict[str, Any]:
@@ -19,7 +20,9 @@ def adapter_document(entry: AdapterEntry) -> dict[str, Any]:
         return document | {"problem": entry.problem}
     card = entry.card
     base = {"name": card.base_name, "sha256": card.base_sha256}
-    return document | {"model": entry.model, "base": base, "kind": card.kind, "manifest": dict(card.manifest)}
+    sharing = {name: getattr(card.sharing, name) for name in ("allowed", "under", "reasons")}
+    document |= {"model": entry.model, "base": base, "kind": card.kind, "licence": card.licence, "sharing": sharing}
+    return document | {"manifest": dict(card.manifest)}
 
 
 def show_adapters(entries: Sequence[AdapterEntry]) -> None:
@@ -36,12 +39,21 @@ def show_adapters(entries: Sequence[AdapterEntry]) -> None:
         rows = [("model", entry.model), ("kind", f"{card.kind}: {ADAPTER_KINDS[card.kind]}")]
         rows += [("base", card.base_name)]
         rows += [("data", f"{names} ({', '.join(card.licences) or 'no licence named'})")] if names else []
+        rows += licence_rows(card)
         scores = [f"{name} {value}" for name, value in list(_leaves(card.figures))[:_MOST_FIGURES]]
         rows += [("figures", ", ".join(scores))] if scores else []
         out.print_line("  ", bold(card.name), f" ({entry.place})")
         facts(rows)
     if entries:
         out.print_line("\n", dim("  all that one says of itself: "), " populace models --describe NAME")
+
+
+def licence_rows(card: AdapterCard) -> list[tuple[str, str]]:
+    """The licence of an adapter, and whether its data allow to pass it on."""
+    sharing = card.sharing
+    problem = sharing.problem(card.licence) if card.licence and sharing.allowed else None
+    against = f"; but {problem}" if problem else ""
+    return [("licence", f"{card.licence or 'none named'}{against}"), ("sharing", sharing.description)]
 
 
 def show_card(name: str) -> None:
@@ -58,16 +70,21 @@ def show_card(name: str) -> None:
             ("file", str(entry.path)),
             ("base", card.base_sha256 or "not named"),
             ("kind", f"{card.kind}: {ADAPTER_KINDS[card.kind]}"),
+            *licence_rows(card),
         ]
     )
     assumption = card.assumption(entry.model)
     if assumption:
         warn(assumption)
     for each in card.data:
-        shown = [f"{key} {value}" for key, value in each.items() if key != "name"]
+        shown = [f"{key} {_short_text(value)}" for key, value in each.items() if key != "name"]
         facts([("data", f"{each.get('name', '?')}: {', '.join(shown)}" if shown else str(each.get("name", "?")))])
     facts([("figure", f"{name} {value}") for name, value in _leaves(card.figures)])
-    facts([(key, _text(value)) for key, value in card.manifest.items() if key not in _LINES])
+    facts([(key, _text(value)) for key, value in card.manifest.items() if key not in _LINES and value not in ("", [])])
+    curve = card.manifest.get("curve")
+    facts(
+        [("look", _look_text(look)) for look in curve if isinstance(look, Mapping)] if isinstance(curve, list) else []
+    )
 
 
 def _leaves(figures: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
@@ -77,6 +94,22 @@ def _leaves(figures: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
             yield from _leaves(value, f"{before}{name}: ")
         else:
             yield f"{before}{name}", f"{value:.3g}" if isinstance(value, float) else _text(value)
+
+
+def _look_text(look: Mapping[str, Any]) -> str:
+    """A look at the training, in one line."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {f'{value:.4g}' if isinstance(value, float) else _text(value)}"
+        for name, value in look.items()
+        if value is not None
+    )
+
+
+def _short_text(value: Any) -> str:
+    """A value in one line; of a long list of names, how many there are and the first."""
+    if isinstance(value, list) and len(value) > _MOST_NAMES:
+        return f"{len(value)}, such as {', '.join(map(str, value[:3]))}"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _text(value: Any) -> str:

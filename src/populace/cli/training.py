@@ -9,7 +9,7 @@ import click
 
 from populace.cli.interruption import repeatable_command
 from populace.cli.options import command, option
-from populace.cli.output import facts, out, report_json, row_table
+from populace.cli.output import facts, out, report_json, row_table, warn
 from populace.cli.progress import fetch_missing_models
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ def train_command(
         else:
             _show_beginning(training, place)
             model = training.train(place, workers=workers, watch=_show_look)
+            if training.too_long:
+                length = f"{read.settings.length:,} tokens"
+                warn(f"{training.too_long:,} examples were left out, as they are longer than {length} (`length`).")
         figures = {}
         if score or only_score or zero_shot:
             figures = training.score(model, "zero_shot" if zero_shot else "figures", trained=not zero_shot)

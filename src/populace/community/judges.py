@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from populace.base.errors import DamagedRunError, UnknownNameError
+from populace.base.table_files import UNREADABLE, reading_problem
 from populace.broker import CallStore, MemoryCallStore
 from populace.community.community import Community
 from populace.community.judgements import ANY_RULE, Criterion, Judgements, criteria
@@ -84,9 +85,9 @@ def read_judgements(community: Community) -> Judgements:
     files = sorted(folder.glob("*.parquet"), key=lambda f: (f.stat().st_mtime_ns, f.name)) if folder else []
     try:
         return Judgements(pl.concat([pl.read_parquet(file) for file in files]) if files else None, community)
-    except pl.exceptions.PolarsError as error:
+    except UNREADABLE as error:
         raise DamagedRunError(
-            f"the judgements in {folder} cannot be read ({error}).", "Remove them, and judge again."
+            f"the judgements in {folder} cannot be read ({reading_problem(error)}).", "Remove them, and judge again."
         ) from error
 
 

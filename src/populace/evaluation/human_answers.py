@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import HumanDataError, UnknownNameError
+from populace.base.table_files import UNREADABLE, reading_problem
 
 Matrix = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -271,5 +272,5 @@ def read_answer_table(path: Path) -> pl.DataFrame:
         if endings[path.suffix.lower()]:
             return pl.read_csv(path, infer_schema_length=0, null_values=["", "NA"])
         return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise HumanDataError(f"{path} could not be read: {error}.") from error
+    except UNREADABLE as error:
+        raise HumanDataError(f"{path} could not be read: {reading_problem(error)}.") from error

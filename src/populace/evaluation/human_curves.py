@@ -22,6 +22,7 @@ import polars as pl
 
 from populace.base.documents import MAX_BYTES, DocumentError, read_bytes
 from populace.base.errors import HumanDataError
+from populace.base.table_files import UNREADABLE, reading_problem
 from populace.causal.study import CausalStudy
 
 Numbers = npt.NDArray[np.float64]
@@ -173,9 +174,9 @@ def read_human_table(source: str | Path) -> pl.DataFrame:
         if path.name.endswith(".parquet"):
             return pl.read_parquet(io.BytesIO(content))
         return pl.read_csv(io.BytesIO(content), infer_schema_length=None, null_values=["", "NA"])
-    except (DocumentError, OSError, EOFError, pl.exceptions.PolarsError) as error:
+    except (DocumentError, EOFError, *UNREADABLE) as error:
         raise HumanDataError(
-            f"{path} could not be read: {error}.", "Write the table as CSV in UTF-8 or as Parquet."
+            f"{path} could not be read: {reading_problem(error)}.", "Write the table as CSV in UTF-8 or as Parquet."
         ) from error
 
 

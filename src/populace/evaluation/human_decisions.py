@@ -17,6 +17,7 @@ from typing import Literal
 import polars as pl
 
 from populace.base.errors import HumanDataError, UnknownNameError
+from populace.base.table_files import UNREADABLE, reading_problem
 from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks
 from populace.evaluation.human_answers import HumanAnswers
 
@@ -94,8 +95,8 @@ class HumanDecisions:
             raise HumanDataError(f"{path} has more than {MAX_DECISION_BYTES:,} bytes.", "Divide it by tasks.")
         try:
             table = _load(path, cards, chosen)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise HumanDataError(f"{path} could not be read: {error}.") from error
+        except UNREADABLE as error:
+            raise HumanDataError(f"{path} could not be read: {reading_problem(error)}.") from error
         return cls.from_table(table, chosen, where=path.name)
 
     @classmethod

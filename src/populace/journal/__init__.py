@@ -17,7 +17,7 @@ from populace.journal.interventions import (
 from populace.journal.journal import Journal, append_line
 from populace.journal.manifest import Manifest, Parent, Status, Stop, StopKind, author, environment, now
 from populace.journal.record import MemoryRecord, Record
-from populace.journal.segments import READ_ERRORS, UNREADABLE
+from populace.journal.segments import READ_ERRORS
 from populace.journal.selection import Selection
 from populace.journal.settings import DECIDERS, Decider, OnFailure, Regime, RunSettings
 
@@ -25,7 +25,6 @@ __all__ = [
     "DECIDERS",
     "NOBODY_SELECTED",
     "READ_ERRORS",
-    "UNREADABLE",
     "AddPeople",
     "Announce",
     "AnyIntervention",

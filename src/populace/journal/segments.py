@@ -25,10 +25,9 @@ from populace.base.documents import DocumentError, name_problem, parse_json_obje
 from populace.base.errors import DamagedRunError, StorageError
 from populace.base.plain_tables import Table, to_polars
 from populace.base.small_tables import encode_small
+from populace.base.table_files import UNREADABLE, reading_problem
 
 COMMIT = "COMMIT"
-UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
-"""What polars raises where a table is damaged; a panic is not an Exception."""
 READ_ERRORS = (
     *UNREADABLE,
     ArithmeticError,
@@ -214,7 +213,9 @@ def read_table(steps: Path, commit: Commit, name: str, columns: Sequence[str] | 
     try:
         return pl.read_parquet(path, columns=None if columns is None else list(columns))
     except UNREADABLE as error:
-        raise DamagedRunError(f"{_where(path, commit.step)} cannot be read ({error}).", _MEND) from error
+        raise DamagedRunError(
+            f"{_where(path, commit.step)} cannot be read ({reading_problem(error)}).", _MEND
+        ) from error
 
 
 def scan_table(steps: Path, commit: Commit, name: str) -> pl.LazyFrame | None:

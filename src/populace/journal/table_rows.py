@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from populace.base.errors import DamagedRunError
-from populace.journal.segments import UNREADABLE
+from populace.base.table_files import UNREADABLE, reading_problem
 
 _FILE = "\0file"
 _WHOLE_BYTES = 32_000_000
@@ -68,7 +68,7 @@ def _few_at_a_time(files: Mapping[int, str], where: Sequence[pl.Expr], columns: 
             tables += pl.collect_all(scans)
         except UNREADABLE as error:
             hint = "Restore it from a copy, or fork the run before this step."
-            raise DamagedRunError(f"a table of the run cannot be read ({error}).", hint) from error
+            raise DamagedRunError(f"a table of the run cannot be read ({reading_problem(error)}).", hint) from error
     return joined_rows({step: table for step, table in zip(steps, tables, strict=True) if table.width}, [], columns)
 
 

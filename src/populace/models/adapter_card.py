@@ -10,6 +10,7 @@ from typing import Any
 from populace.base.documents import DocumentError, parse_json_object
 from populace.base.errors import ModelFileError
 from populace.base.formatting import compact_json
+from populace.models.licences import Sharing
 
 ADAPTER_KINDS = {
     "human": "decisions of people alone",
@@ -60,6 +61,16 @@ class AdapterCard:
     def licences(self) -> list[str]:
         """The licences of the data, each once."""
         return list(dict.fromkeys(str(each["licence"]) for each in self.data if each.get("licence")))
+
+    @property
+    def licence(self) -> str:
+        """The licence of the adapter itself; empty where it names none."""
+        return str(self.manifest.get("licence") or "")
+
+    @property
+    def sharing(self) -> Sharing:
+        """Whether the licences of its data allow to pass it on, and under which licence."""
+        return Sharing.of(self.data)
 
     @property
     def data(self) -> list[Mapping[str, Any]]:

@@ -18,6 +18,7 @@ import polars as pl
 from populace.base.errors import PeopleError, UnknownNameError
 from populace.base.foreign import for_line
 from populace.base.formatting import plural
+from populace.base.table_files import UNREADABLE, reading_problem
 from populace.base.templates import FEW
 from populace.people.columns import to_column
 from populace.people.names import draw_names
@@ -100,8 +101,8 @@ class People:
             raise PeopleError(f"there is no file {path}.", f"The current folder is {Path.cwd()}.")
         try:
             frame = pl.read_csv(path) if path.suffix.lower() == ".csv" else pl.read_parquet(path)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise PeopleError(f"{path} could not be read: {error}.") from error
+        except UNREADABLE as error:
+            raise PeopleError(f"{path} could not be read: {reading_problem(error)}.") from error
         if id not in frame.columns:
             raise PeopleError(
                 f"{path} has no column {id!r}; its columns are {', '.join(frame.columns)}.",

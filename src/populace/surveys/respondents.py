@@ -19,6 +19,7 @@ from pydantic import Field
 from populace.base.document_lines import add_line, at_entry, csv_line
 from populace.base.documents import DocumentError, parse_json_object
 from populace.base.errors import PeopleError, QuestionnaireError
+from populace.base.table_files import UNREADABLE, reading_problem
 from populace.engine.scenario import Scenario
 from populace.people import People
 from populace.tools.population import population
@@ -244,8 +245,8 @@ def _read_file(path: Path) -> pl.DataFrame:
         if ending == ".csv":
             return _with_commas(pl.read_csv(path, infer_schema_length=None), path)
         return pl.read_parquet(path) if ending == ".parquet" else _read_statistical(path, ending)
-    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
-        raise QuestionnaireError(f"{path} could not be read: {error}.") from error
+    except (UnicodeDecodeError, *UNREADABLE) as error:
+        raise QuestionnaireError(f"{path} could not be read: {reading_problem(error)}.") from error
 
 
 def _with_commas(frame: pl.DataFrame, path: Path) -> pl.DataFrame:

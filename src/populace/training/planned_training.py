@@ -17,7 +17,8 @@ from populace.base.foreign_columns import csv_table
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.models.adapter_bases import weights_sha256
 from populace.models.artifacts import SMOLLM2
-from populace.models.peft_folder import RECORD, from_peft
+from populace.models.licences import Sharing
+from populace.models.peft_folder import RECORD, from_peft, read_peft_card
 from populace.training.base_network import add_lora, load_adapter, load_base
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
@@ -55,7 +56,19 @@ class PlannedTraining:
             if part.sessions is not None and part.sessions not in self._sessions:
                 self._sessions[part.sessions] = SessionDivision(part, plan.licences)
         self._recorded = {part: RecordedDivision.read(part, plan.licences) for part in plan.data if part.recorded}
+        self.start = None if plan.start is None else read_peft_card(plan.start)
         self.tested = self._tested()
+        self._check_adapter_licence()
+
+    def _check_adapter_licence(self) -> None:
+        licence = self.plan.adapter_licence
+        problem = Sharing.of(self._data()).problem(licence) if licence else None
+        if problem:
+            raise TrainingError(
+                f"the adapter cannot be under {licence!r}: {problem}.",
+                "Change `adapter_licence`, leave this data out, or leave `adapter_licence` out: the adapter then names "
+                "no licence, and `populace models` says whether it may be passed on.",
+            )
 
     def _tested(self) -> HumanDecisions | None:
         """The decisions of another folder to score on, whose people must be unknown."""
@@ -134,10 +147,24 @@ class PlannedTraining:
             self.write_adapter(trainer.looks, {})
         return model
 
+    @property
+    def _made_up_sessions(self) -> bool:
+        return any(each.made_up for each in self._sessions.values())
+
+    @property
+    def too_long(self) -> int:
+        """How many examples of the training in the folder were left out so far, as they are longer than `length`."""
+        return int(read_facts(self.folder / STATE).get("too_long", 0))
+
     def last_look(self) -> Look | None:
         """The look from which a training in the folder goes on; None where there is no state."""
         looks = read_facts(self.folder / STATE).get("looks")
         return Look(*looks[-1]) if looks else None
+
+    @property
+    def adapter_file(self) -> Path:
+        """The file of the adapter, once it is trained."""
+        return self.folder / f"{self.plan.name}.gguf"
 
     @property
     def _weights(self) -> str:
@@ -202,7 +229,7 @@ class PlannedTraining:
         return figures
 
     def _model_string(self, device: str, trained: bool) -> str:
-        adapter = f"+{(self.folder / f'{self.plan.name}.gguf').resolve()}" if trained else ""
+        adapter = f"+{self.adapter_file.resolve()}" if trained else ""
         return f"transformers:{self.base.resolve()}{adapter}?device={device}"
 
     def _others(self, tested: HumanDecisions) -> HumanDecisions:
@@ -212,21 +239,41 @@ class PlannedTraining:
         alone = tested.table.filter(~pl.col("task").is_in(known["task"].unique().implode()))
         return HumanDecisions(tested.tasks, pl.concat([known, alone]))
 
-    def manifest(self, looks: list[Look], figures: dict[str, Any]) -> dict[str, Any]:
-        """What went into the adapter and how it scores: data with digests and licences, splits, settings, curve."""
+    @property
+    def _kind(self) -> str:
+        """What the adapter learned from, with what the adapter learned from that it began with."""
+        kind = self.plan.kind
+        if kind == "human" and self._made_up_sessions:
+            kind = "calibrated"
+        return self.start.kind if kind == "human" and self.start is not None else kind
+
+    def _data(self) -> list[dict[str, Any]]:
+        """The data that the adapter learned from, and that of the adapter that it began with."""
         data = [each.manifest() for each in self._divisions]
-        assumptions: list[Assumption] = []
         if self.plan.situations:
             data.append({"name": "made-up situations", "sha256": "", "licence": "CC0-1.0"})
+        if self.start is not None:
+            earlier = [dict(each) for each in self.start.data] or [{"name": f"the adapter {self.start.name}"}]
+            known = {(each.get("name"), each.get("sha256")) for each in data}
+            data += [each for each in earlier if (each.get("name"), each.get("sha256")) not in known]
+        return data
+
+    def manifest(self, looks: list[Look], figures: dict[str, Any]) -> dict[str, Any]:
+        """What went into the adapter and how it scores: data with digests and licences, splits, settings, curve."""
+        assumptions: list[Assumption] = []
+        if self.plan.situations:
             assumptions += ASSUMPTIONS
-        if self.plan.made_up_sessions:
+        if self._made_up_sessions:
             assumptions.append(SHOPPER_ASSUMPTION)
+        known = [vars(each) for each in assumptions]
+        earlier = None if self.start is None else self.start.manifest.get("assumptions")
         return {
-            "kind": self.plan.kind,
+            "kind": self._kind,
             "licence": self.plan.adapter_licence,
             "note": self.plan.note,
-            "data": data,
-            "assumptions": [vars(each) for each in assumptions],
+            "start": "" if self.start is None else self.start.name,
+            "data": self._data(),
+            "assumptions": [*known, *(each for each in earlier or [] if each not in known)],
             "splits": {
                 "people": "crc32(person) modulo 10: 0 test, 1 development, the rest training",
                 "tasks held out": sorted(self.plan.held_out.tasks),
@@ -234,6 +281,7 @@ class PlannedTraining:
             },
             "settings": self.plan.settings.model_dump(mode="json"),
             "passes": [part.passes for part in self.plan.data],
+            "too long": self.too_long,
             "figures": figures,
             "curve": [vars(look) for look in looks],
         }
@@ -242,9 +290,8 @@ class PlannedTraining:
         """Write the adapter in its folder as one GGUF file, with its manifest."""
         manifest = self.manifest(looks, figures)
         write_text(self.folder / "manifest.json", json.dumps(manifest, indent=1))
-        path = self.folder / f"{self.plan.name}.gguf"
-        from_peft(self.folder / "adapter", self.base, path, manifest=manifest, name=self.plan.name)
-        return path
+        from_peft(self.folder / "adapter", self.base, self.adapter_file, manifest=manifest, name=self.plan.name)
+        return self.adapter_file
 
 
 def _base_file(base: str) -> Path:

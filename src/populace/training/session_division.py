@@ -53,6 +53,7 @@ class SessionDivision:
     Attributes:
         sessions: All sessions.
         parts: The sessions in the parts of `WebSessions.split`.
+        made_up: Whether the sessions come from the generator; a log of them has columns with the known truth.
 
     Raises:
         TrainingError: If the licence of a log is missing or not named by the plan, or nobody is left to learn from.
@@ -75,6 +76,8 @@ class SessionDivision:
                 )
             self.sessions = WebSessions.read(self.path)
             self._digest = sha256(self.path)
+        self.reasoning = part.reasoning
+        self.made_up = "likely_action" in self.sessions.table.columns
         self.parts = self.sessions.split()
         for name in ("training", "development"):
             if not self.parts[name].table.height:
@@ -96,8 +99,10 @@ class SessionDivision:
         )
 
     def unseen(self, vocabulary: ModelVocabulary, seed: int) -> list[TrainingExamples]:
-        """Some examples of people who are not in training, without reasoning."""
-        source = SessionSource(self.parts["development"], vocabulary, licence=self.licence, size=_UNSEEN, seed=seed)
+        """Some examples of people who are not in training; with reasoning where it is learned and they have some."""
+        sessions = self.parts["development"]
+        reasoning = "none" if sessions.table["reasoning"].null_count() == sessions.table.height else self.reasoning
+        source = SessionSource(sessions, vocabulary, reasoning=reasoning, licence=self.licence, size=_UNSEEN, seed=seed)
         return [source.examples(0)]
 
     def score(self, model: str, folder: Path, name: str, seed: int) -> dict[str, Mapping[str, Any]]:

@@ -15,6 +15,7 @@ import polars as pl
 
 from populace.base.documents import read_json
 from populace.base.errors import DamagedRunError, UnknownNameError, UsageError
+from populace.base.table_files import UNREADABLE, reading_problem
 from populace.broker import CallSettings, price_of
 from populace.community.model_caller import ModelCaller
 from populace.engine.run import Run
@@ -177,7 +178,7 @@ class BelievabilityStudy:
         missing = [file for file in files if not file.is_file()]
         if missing:
             raise UsageError(f"{len(missing)} of {len(files)} interviews are not held yet.", "Run the study first.")
-        tables = [pl.read_parquet(file) for file in files]
+        tables = [_read_table(file) for file in files]
         if self.plan.people:
             tables.append(read_people_answers(self.plan.people, self.lives, self.questions))
         return pl.concat(tables, how="vertical_relaxed")
@@ -185,12 +186,12 @@ class BelievabilityStudy:
     @property
     def lives(self) -> pl.DataFrame:
         """What is known of every resident: run, resident, name, life."""
-        return pl.concat([pl.read_parquet(self._life_file(name)) for name in self.plan.runs])
+        return pl.concat([_read_table(self._life_file(name)) for name in self.plan.runs])
 
     def rankings(self) -> pl.DataFrame:
         """The rankings of all judges so far."""
         files = sorted((self.folder / "rankings").glob("*.parquet"))
-        tables = [pl.read_parquet(file) for file in files]
+        tables = [_read_table(file) for file in files]
         return pl.concat(tables) if tables else pl.DataFrame(schema=RANKINGS)
 
     def result(self) -> Believability:
@@ -246,6 +247,15 @@ def _file_name(text: str, version: str | None = None) -> str:
     """A name for a file that is unique to the text."""
     digest = hashlib.blake2b((version or text).encode(), digest_size=3).hexdigest()
     return f"{re.sub(r'[^A-Za-z0-9.-]+', '-', text).strip('-.')[-60:]}-{digest}"
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except UNREADABLE as error:
+        raise DamagedRunError(
+            f"{path} cannot be read ({reading_problem(error)}).", "Remove it and run the study again, which writes it."
+        ) from error
 
 
 def _write_table(table: pl.DataFrame, path: Path, *, only_new: bool = False) -> None:

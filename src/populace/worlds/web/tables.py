@@ -7,6 +7,7 @@ import polars as pl
 
 from populace.base.documents import DocumentError, parse_json_object, read_text
 from populace.base.errors import WorldError
+from populace.base.table_files import UNREADABLE, reading_problem
 
 LINE = "line"
 """The column with the line of a row in its file; in a Parquet file, the number of the row."""
@@ -35,8 +36,8 @@ def read_web_table(path: Path, *, most: int, rows: int) -> pl.DataFrame:
         raise WorldError(f"{path} has {size:,} bytes; at most {most:,} are read.", "Divide it.")
     try:
         table = _jsonl(path, most) if ending == ".jsonl" else _columns(path, rows)
-    except (pl.exceptions.PolarsError, OSError, DocumentError) as error:
-        raise WorldError(f"{path} could not be read: {error}.") from error
+    except (DocumentError, *UNREADABLE) as error:
+        raise WorldError(f"{path} could not be read: {reading_problem(error)}.") from error
     if table.height > rows:
         raise WorldError(f"{path} has {table.height:,} rows; at most {rows:,} are read.", "Divide it.")
     return table
