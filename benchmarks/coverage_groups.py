@@ -81,7 +81,8 @@ def _contrasts(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
 
 def _margins(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
     """Arms that differ by the margin itself."""
-    for data in ("normal", "lognormal", "binary .5 and .8"):
+    shares = {"binary .5 and .8": (0.8, 0.5), "binary .85 and .95": (0.95, 0.85)}
+    for data in ("normal", "lognormal", *shares):
         for paired in (False, True):
             for n in sizes:
 
@@ -91,8 +92,9 @@ def _margins(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
                     elif data == "lognormal":
                         a, b = rng.lognormal(size=(2, n)) + np.array([[0.5], [0.0]])
                     else:
-                        a, b = (rng.random((2, n)) < np.array([[0.8], [0.5]])).astype(float)
-                    result = equivalence(a, b, 0.3 if "binary" in data else 0.5, paired=paired)
+                        a, b = (rng.random((2, n)) < np.array([shares[data]]).T).astype(float)
+                    margin = shares[data][0] - shares[data][1] if data in shares else 0.5
+                    result = equivalence(a, b, margin, paired=paired)
                     return result.equivalent, bool(result.difference.warning)
 
                 name = f"`equivalence` at its margin, {'paired' if paired else 'independent'}"

@@ -21,6 +21,7 @@ HORIZON = 20
 def designs(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
     """Factorials, tests on ranks, and times."""
     yield from factorials(sets, sizes)
+    yield from factorial_bounds(sets, sizes)
     yield from ranks(sets, sizes)
     yield from times(sets, sizes)
 
@@ -167,6 +168,40 @@ def factorials(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
                 }
                 data = f"{tails}, {'common seeds' if paired else 'independent runs'}"
                 yield from cells(names, data, n, terms, sets)
+
+
+def factorial_bounds(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:
+    """Runs that fail more often where the outcome is high; the truth is the effect if none had failed."""
+    grid = pl.DataFrame({"a": [0, 1]}).join(pl.DataFrame({"b": [0, 1]}), how="cross")
+    for data in ("binary .5 and .8", "normal", "lognormal"):
+        for n in sizes:
+
+            def bounds(rng: np.random.Generator, data=data, n=n) -> list[Outcome]:
+                runs = grid.join(pl.DataFrame({"replicate": range(n)}), how="cross")
+                a = runs["a"].to_numpy()
+                if data.startswith("binary"):
+                    y = (rng.random(len(a)) < np.where(a == 1, 0.8, 0.5)).astype(float)
+                else:
+                    y = 0.5 * a + (rng.standard_normal(len(a)) if data == "normal" else rng.lognormal(size=len(a)))
+                means = runs.with_columns(y=y).group_by("a", "b").agg(pl.col("y").mean()).sort("a", "b")["y"].to_numpy()
+                main, both = (means[2:] - means[:2]).mean(), means @ np.array([1, -1, -1, 1])
+                failed = rng.random(len(a)) < np.where(y > np.median(y), 0.3, 0.1)
+                failed &= runs["replicate"].to_numpy() > 1  # two of every combination end
+                seen = runs.with_columns(y=pl.Series(np.where(failed, np.nan, y), nan_to_null=True))
+                ends = (0.0, 1.0) if data.startswith("binary") else None
+                table = factorial_tests(seen, "y", ["a", "b"], ends=ends)
+                rows = (table.row(by_predicate=pl.col("term") == term, named=True) for term in ("a", "a:b"))
+                slack = 1e-9
+                return [
+                    (row["bound_low"] - slack <= truth <= row["bound_high"] + slack, bool(row["warning"]))
+                    for row, truth in zip(rows, (main, both), strict=True)
+                ]
+
+            names = {
+                "`factorial_tests`, bounds of a main effect": "coverage",
+                "`factorial_tests`, bounds of an interaction": "coverage",
+            }
+            yield from cells(names, f"{data}, a fifth missing, high values more often", n, bounds, sets)
 
 
 def ranks(sets: int, sizes: tuple[int, ...]) -> Iterator[Cell]:

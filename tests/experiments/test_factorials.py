@@ -21,6 +21,7 @@ from populace.experiments import (
     specification_curve,
 )
 from populace.experiments.folder import ExperimentFolder
+from populace.statistics import factorial_tests
 
 
 def recorded(folder: Path, **changes: Any) -> Results:
@@ -72,6 +73,21 @@ def test_terms_of_independent_runs_are_those_of_statsmodels(tmp_path: Path) -> N
         if name.startswith("C(counts") and name.count(":") == 1 and "share" not in name
     )
     assert row["f"] == pytest.approx(float(fit.tvalues[name]) ** 2, rel=1e-6)
+
+
+def test_bounds_hold_the_effect_that_would_have_been_there_without_missing_values() -> None:
+    rng = np.random.default_rng(5)
+    runs = pl.DataFrame({"a": [0, 0, 1, 1] * 30, "b": [0, 1] * 60, "y": rng.integers(0, 2, 120).astype(float)})
+    whole = factorial_tests(runs, "y", ["a", "b"], ends=(0.0, 1.0))
+    assert whole["bound_low"].to_list() == pytest.approx(whole["effect"].to_list())
+    assert whole["bound_high"].to_list() == pytest.approx(whole["effect"].to_list())
+    lost = runs.with_columns(y=pl.when((pl.col("y") == 1) & (pl.int_range(120) % 3 == 0)).then(None).otherwise("y"))
+    table = factorial_tests(lost, "y", ["a", "b"], ends=(0.0, 1.0))
+    assert set(table["missing"]) == {lost["y"].null_count()} and table["missing"][0] > 10
+    for full, seen in zip(whole.iter_rows(named=True), table.iter_rows(named=True), strict=True):
+        assert seen["bound_low"] < full["effect"] < seen["bound_high"]
+        widest = lost["y"].null_count() / 120 * (2 if ":" not in seen["term"] else 4)
+        assert seen["bound_high"] - seen["bound_low"] == pytest.approx(widest)
 
 
 def test_a_design_with_missing_combinations_has_no_factorial_table(tmp_path: Path) -> None:

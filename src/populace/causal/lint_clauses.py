@@ -206,7 +206,7 @@ def _without_others(sentence: str, known: set[str], levels: Sequence[str], names
     """A sentence without what it says about the chance of something else; empty where that is all it is about."""
     if _decides_other(sentence, known) or _tries_other(sentence, known) or _picks_other(sentence, known):
         return ""
-    rest = _without(sentence, "elsewhere") if not _names_order(sentence, known) else sentence
+    rest = _without(sentence, "elsewhere") if not _names_order(sentence, names) else sentence
     thing = _RANDOM_THING.search(rest)
     if thing is None or first_phrase("devices", [thing["what"]]) or first_phrase("parts", [thing["what"]]):
         return rest
@@ -216,9 +216,9 @@ def _without_others(sentence: str, known: set[str], levels: Sequence[str], names
     return rest[: thing.start()] + rest[thing.end("what") :]
 
 
-def _names_order(sentence: str, known: set[str]) -> bool:
-    """Whether a sentence is about the order of what the level belongs to, and not of questions or answers."""
-    return "order" in sentence and bool(_stems(sentence) & known)
+def _names_order(sentence: str, names: set[str]) -> bool:
+    """Whether a sentence is about an order that is varied itself, and not that of questions or answers."""
+    return "order" in sentence and bool(_stems(sentence) & names)
 
 
 def _decides_other(sentence: str, known: set[str]) -> bool:
@@ -245,7 +245,7 @@ def _tries_other(sentence: str, known: set[str]) -> bool:
 def _picks_other(sentence: str, known: set[str]) -> bool:
     """Whether a thing of which the sentence of the level does not speak was picked, such as a jury or a sample."""
     match = _IS_PICKED.search(sentence)
-    if match is None:
+    if match is None or _FOR_EACH.search(sentence[match.end() :]):
         return False
     head = match["what"].split()[-1].lower()
     return not (

@@ -38,12 +38,12 @@ def evidence(clauses: Sequence[Clause], treatment: str, levels: Sequence[str]) -
         >>> sorted(name for name in evidence(read, "price", ["$2", "$3"]) if "coin" in name or "chance" in name)
         ['[chance]', '[chance near]', 'a coin', 'coin', 'coin decid']
     """
-    said = [clause for clause in clauses if clause.rest and not clause.asks]
+    said = [clause for clause in clauses if not clause.asks]
     names = set(_kinds(said))
     called = treatment_stems(treatment)
     level_words = _level_words(tuple(levels))
     for clause in said:
-        words = _words(clause.rest, called, level_words)
+        words = _words(clause.text, called, level_words)
         names.update(words)
         names.update(f"{first} {second}" for first, second in itertools.pairwise(words))
         if clause.states:
@@ -87,7 +87,8 @@ def _kinds(said: Sequence[Clause]) -> Iterator[str]:
     if first_phrase("chance", [clause.rest for clause in said if clause.gives]):
         yield "[chance giving]"
     for kind, patterns in _sign_patterns().items():
-        if any(pattern.search(text) for pattern in patterns for text in texts):
+        about = near if kind == "mechanism reason" else texts
+        if any(pattern.search(text) for pattern in patterns for text in about):
             yield f"[{kind}]"
 
 

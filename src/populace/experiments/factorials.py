@@ -25,11 +25,12 @@ def factorial_effects(
         A row for each term: its degrees of freedom, `f`, `p`, `p_adjusted`, `n`, `missing` (runs without a value;
         with common random numbers, their whole replicates are left out), `warning`. A term of factors with two
         levels has an `effect` with its interval: the difference between the levels, or the difference of such
-        differences; `contrast` says of which.
+        differences; `contrast` says of which. `bound_low` and `bound_high` are this effect over all runs if the missing
+        values were the smallest or largest possible ones: 0 and 1 for a share, otherwise those of any run.
     """
     name = outcome or results.experiment.primary.name
     runs = results.values(name)
-    table = factorial_tests(
+    return factorial_tests(
         runs,
         name,
         list(results.experiment.factors),
@@ -37,5 +38,5 @@ def factorial_effects(
         order=order,
         correction=correction,
         level=level,
+        ends=(0.0, 1.0) if results.is_share(name) else None,
     )
-    return table.with_columns(missing=pl.lit(runs[name].null_count(), pl.Int64))

@@ -15,7 +15,12 @@ from populace.statistics.factorial import FactorGrid
 from populace.statistics.intervals import t_quantile
 from populace.statistics.values import Numbers, check_level, complete_rows, library, numeric
 
-_TYPES: dict[str, Any] = dict.fromkeys(("effect", "low", "high", "f", "p"), pl.Float64) | {"contrast": pl.String}
+_TYPES: dict[str, Any] = dict.fromkeys(("effect", "low", "high", "f", "p"), pl.Float64) | {
+    "contrast": pl.String,
+    "missing": pl.Int64,
+    "bound_low": pl.Float64,
+    "bound_high": pl.Float64,
+}
 
 
 def factorial_tests(
@@ -27,6 +32,7 @@ def factorial_tests(
     order: int = 2,
     correction: str = "holm",
     level: float = 0.95,
+    ends: tuple[float, float] | None = None,
 ) -> pl.DataFrame:
     """A test of every main effect and interaction, each averaged over the levels of the other factors.
 
@@ -44,11 +50,14 @@ def factorial_tests(
         order: The largest number of factors in an interaction.
         correction: For the number of terms: `holm`, `bh` or `bonferroni`.
         level: The confidence level.
+        ends: The smallest and the largest value that the outcome can have; by default those of the runs.
 
     Returns:
-        A row for each term: its degrees of freedom, `f`, `p`, `p_adjusted`, `n`, `warning`. A term of factors with two
-        levels has an `effect` with its interval: the difference between the levels, or the difference of such
-        differences; `contrast` says of which.
+        A row for each term: its degrees of freedom, `f`, `p`, `p_adjusted`, `n`, `missing` (runs without a value; with
+        `replicate`, their whole replicates are left out), `warning`. A term of factors with two levels has an `effect`
+        with its interval: the difference between the levels, or the difference of such differences; `contrast` says of
+        which. `bound_low` and `bound_high` are this effect over all runs if the missing values were the smallest or
+        largest possible ones, whichever makes it smaller, and larger.
 
     Example:
         >>> y = [1.0, 2, 3, 4.3, 1.2, 2, 3.1, 4, 1.1, 2, 3, 4]
@@ -72,6 +81,8 @@ def factorial_tests(
         if replicate is None
         else _paired_tests(runs.select(replicate).with_columns(cell=grid.cell, y=y), replicate, grid, terms, level)
     )
+    bounds = _EffectBounds(frame, outcome, grid, ends)
+    rows = [row | bounds.columns(term) for row, term in zip(rows, terms, strict=True)]
     table = pl.DataFrame(rows, schema_overrides=_TYPES)
     return table.with_columns(p_adjusted=pl.Series(adjust(table["p"], correction)))
 
@@ -91,6 +102,45 @@ def _scale(grid: FactorGrid, term: int) -> float:
     # The last combination has the second level of every factor, for which differences count as positive.
     sign = float(np.sign(grid.design[int(grid.cell.argmax()), column]))
     return sign * 2.0 ** len(grid.terms[term])
+
+
+class _EffectBounds:
+    """What the runs without a value could do to effects: they count as the smallest or the largest possible value.
+
+    Args:
+        frame: All runs, those without a value among them.
+        outcome: The column of the outcome.
+        grid: The grid of the runs that have a value.
+        ends: The smallest and the largest possible value; by default those of the runs.
+    """
+
+    def __init__(self, frame: pl.DataFrame, outcome: str, grid: FactorGrid, ends: tuple[float, float] | None) -> None:
+        runs = frame.drop_nulls(grid.factors)
+        codes = [
+            runs[name].replace_strict(levels, range(len(levels)), default=-1, return_dtype=pl.Int64).to_numpy()
+            for name, levels in zip(grid.factors, grid.levels, strict=True)
+        ]
+        known_level = np.all([code >= 0 for code in codes], axis=0)
+        cell = np.ravel_multi_index([code[known_level] for code in codes], tuple(map(len, grid.levels)))
+        y = runs[outcome].cast(pl.Float64).fill_null(np.nan).to_numpy()[known_level]
+        self.grid, self.missing = grid, int(np.isnan(y).sum())
+        least, most = (np.nanmin(y), np.nanmax(y)) if ends is None else ends
+        counts = np.bincount(cell, minlength=grid.cells)
+        sums = (np.bincount(cell, np.where(np.isnan(y), end, y), grid.cells) for end in (least, most))
+        self.low, self.high = (each / counts for each in sums)
+        first = [int(np.flatnonzero(grid.cell == each)[0]) for each in range(grid.cells)]
+        self.coordinates = grid.design[first]
+
+    def columns(self, term: int) -> dict[str, Any]:
+        """Columns of the table for a term; without bounds where the term has no effect."""
+        places = 1 + np.flatnonzero(self.grid.column_term == term)
+        row: dict[str, Any] = {"missing": self.missing, "bound_low": None, "bound_high": None}
+        if len(places) > 1:
+            return row
+        weights = _scale(self.grid, term) * self.coordinates[:, places[0]] / self.grid.cells
+        row["bound_low"] = float(np.where(weights > 0, self.low, self.high) @ weights)
+        row["bound_high"] = float(np.where(weights > 0, self.high, self.low) @ weights)
+        return row
 
 
 def _paired_tests(runs: pl.DataFrame, replicate: str, grid: FactorGrid, terms: list[int], level: float) -> list[Any]:
