@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shlex
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 
 from populace.training.correction import Correction
 from populace.training.correction_plan import CorrectionPlan
+from populace.training.supervised import _deferred_interrupts
 from support.audit import IN_FULL
 from support.commands import populace
 from support.corpora import small_corpus
@@ -190,3 +193,22 @@ def test_a_folder_that_cannot_be_written_is_named(place: Path, tmp_path: Path, c
     refused = populace(*words_of(command, place, tmp_path / "file" / "out"))
     assert refused.returncode == 4
     assert "cannot be written" in refused.stderr
+
+
+def test_ctrl_c_while_processes_start_or_end_comes_afterwards_and_is_not_lost() -> None:
+    steps: list[str] = []
+
+    def end_processes() -> None:
+        with _deferred_interrupts():
+            # To the process and not to this thread: another thread may take it.
+            sender = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT))
+            sender.start()
+            sender.join()
+            steps.append("it goes on")
+
+    with pytest.raises(KeyboardInterrupt):
+        end_processes()
+    assert steps == ["it goes on"]
+    with _deferred_interrupts():
+        steps.append("nothing happened")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

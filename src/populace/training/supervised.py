@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing.resource_tracker
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
@@ -125,14 +126,23 @@ class Look:
 
 
 @contextmanager
-def _blocked_interrupts() -> Iterator[None]:
+def _deferred_interrupts() -> Iterator[None]:
     """Processes that start inside never see Ctrl-C, which a terminal sends to all; this one sees it afterwards."""
     multiprocessing.resource_tracker.ensure_running()  # It would end the block when it starts.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    calls: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    is_handled = callable(handler) and threading.current_thread() is threading.main_thread()
+    if is_handled:  # A signal that is blocked in this thread may reach another one.
+        signal.signal(signal.SIGINT, lambda number, frame: calls.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Processes inherit it.
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if is_handled:
+            signal.signal(signal.SIGINT, handler)
+    if calls and callable(handler):
+        handler(signal.SIGINT, None)
 
 
 class Trainer:
@@ -240,12 +250,12 @@ class Trainer:
         loader = training_library("torch.utils.data").DataLoader(
             rendering, batch_size=None, num_workers=self.workers, multiprocessing_context="spawn", prefetch_factor=4
         )
-        with _blocked_interrupts():
+        with _deferred_interrupts():
             batches = iter(loader)
         try:
             yield from batches
         finally:
-            with _blocked_interrupts():
+            with _deferred_interrupts():
                 del batches  # Its processes end here; PyTorch would lose an interruption meanwhile.
 
     def _learn(self, sequences: Sequences, before: float, share: float) -> list[float]:
