@@ -45,9 +45,12 @@ def test_a_plan_trains_scores_and_leaves_an_adapter_with_its_manifest(tmp_path, 
     assert adapter.card.figures["attitude"]["gap"]["retest"] == pytest.approx(0.5, abs=0.4)
     assert any("MIT" in licence for licence in adapter.card.licences)
     assert (tmp_path / "out" / "curve.csv").is_file()
-    again = populace(*command, "--only-score")
-    assert again.returncode == 0, again.stderr
-    assert read_adapter(tmp_path / "out" / "tiny.gguf").card.figures == adapter.card.figures
+    for option in ("--only-score", "--no-score"):
+        again = populace(*command, option)
+        assert again.returncode == 0, again.stderr
+        assert read_adapter(tmp_path / "out" / "tiny.gguf").card.figures == adapter.card.figures
+    assert "tiny is trained already" in again.stdout
+    assert "sharing yes" in " ".join(again.stdout.split())
 
 
 def test_made_up_situations_make_an_adapter_calibrated(tmp_path, corpus, tiny_base):

@@ -33,7 +33,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> pc.Workspace:
     place = pc.Workspace(folder)
     model = f"scripted:{folder / 'teacher.py'}:teach"
     for seed in (1, 2):
-        pc.simulate(Norms(workers=8, days=2), model=model, seed=seed, workspace=place)
+        # Who is looked at follows from the name of the run, which follows from the folder: enough that somebody always is.
+        pc.simulate(Norms(workers=60, days=1), model=model, seed=seed, workspace=place)
     return place
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import click
 
 from populace.base.errors import UsageError
+from populace.base.formatting import plural
 from populace.cli.interruption import repeatable_command
 from populace.cli.options import command, current_workspace, option
 from populace.cli.output import facts, out, report_json
-from populace.cli.progress import fetch_missing_models
+from populace.cli.progress import PhaseDisplay, fetch_missing_models
 
 
 @command("correct", code="needed")
@@ -31,23 +33,42 @@ def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -
     with repeatable_command(f"the correction {read.name}", kept):
         fetch_missing_models("embedded" if read.base == "embedded" else "", read.score.judge)
         correction = Correction(read, to or read.name, device=choose_device(device))
-        began = time.monotonic()
+        began, display = time.monotonic(), PhaseDisplay()
+        seeds_text = plural(len(chosen or read.seeds), "seed")
+        out.print_line(
+            f"  correcting {read.base} in {read.scenario.name} on {correction.device}: {seeds_text}, "
+            f"{plural(len(read.arms), 'arm')}, {plural(read.rounds, 'round')}; interrupt it at any time, and the same "
+            "command goes on."
+        )
 
         def watch(result: RoundResult) -> None:
-            out.print_line(
-                f"  {time.monotonic() - began:6.1f} s  seed {result.seed}  {result.arm:<8}  round {result.round}  "
-                f"score {result.score:.3f} ({result.score_count} decisions)  distance elsewhere {result.drift:.3f}"
-            )
+            with display.hidden():
+                out.print_line(
+                    f"  {time.monotonic() - began:6.1f} s  seed {result.seed}  {result.arm:<8}  round {result.round}  "
+                    f"score {_score_text(result.score)} ({result.score_count} decisions)  "
+                    f"distance elsewhere {result.drift:.3f}  on options there {result.mass:.2f}"
+                )
             if (result.arm, result.round) == (read.arms[-1], read.rounds):  # A seed is complete.
                 correction_report(read, correction.results).write(correction.folder)
 
-        results = correction.run(watch, seeds=chosen)
+        with display:
+            results = correction.run(watch, seeds=chosen, on_phase=display.show)
         table = results_table(results)
         files = correction_report(read, results).write(correction.folder)
         found = changes(read, table, "score")
         document = {name: {"value": e.value, "low": e.low, "high": e.high, "n": e.n} for name, e in found.items()}
         report_json({"folder": str(correction.folder), "report": str(files[0]), "changes": document})
-        facts([*((f"change, {name}", str(estimate)) for name, estimate in found.items()), ("report", str(files[0]))])
+        facts(
+            [
+                *((f"change, {name}", str(estimate)) for name, estimate in found.items()),
+                ("report", str(files[0])),
+                ("adapters", str(correction.folder / f"seed-*/*/round-*/{read.name}.gguf")),
+            ]
+        )
+
+
+def _score_text(score: float) -> str:
+    return "–" if math.isnan(score) else f"{score:.3f}"
 
 
 def _seeds(text: str | None) -> list[int]:

@@ -1,5 +1,7 @@
 """Progress in the terminal: of runs, and of files that are fetched."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +36,40 @@ def new_bar(description: str, console: Terminal = err, *, total: int | None = No
     bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
     bar.add_task(description, total=total, completed=completed, state="")
     return bar
+
+
+class PhaseDisplay:
+    """Shows what is being done, and for how long, on a terminal; elsewhere nothing is shown.
+
+    Args:
+        console: Where it is shown.
+    """
+
+    def __init__(self, console: Terminal = err) -> None:
+        self._bar = new_bar("", console) if console.is_terminal else None
+
+    def __enter__(self) -> PhaseDisplay:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def show(self, phase: str) -> None:
+        """Show what is done next."""
+        if self._bar is not None:
+            self._bar.reset(self._bar.task_ids[0], description=for_terminal(phase))
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take it away for as long as something else is printed."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
 
 
 class RunDisplay(Observer):

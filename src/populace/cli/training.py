@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from populace.cli.adapters import licence_rows
 from populace.cli.interruption import repeatable_command
 from populace.cli.options import command, option
-from populace.cli.output import facts, out, report_json, row_table, warn
+from populace.cli.output import dim, facts, out, report_json, row_table, warn
 from populace.cli.progress import fetch_missing_models
+from populace.models.adapters import read_card
 
 if TYPE_CHECKING:
     from populace.training import Look, PlannedTraining
@@ -45,12 +47,13 @@ def train_command(
             if training.too_long:
                 length = f"{read.settings.length:,} tokens"
                 warn(f"{training.too_long:,} examples were left out, as they are longer than {length} (`length`).")
-        figures = {}
+        figures = {} if zero_shot else training.figures()
         if score or only_score or zero_shot:
             figures = training.score(model, "zero_shot" if zero_shot else "figures", trained=not zero_shot)
         if not zero_shot and read.settings.rank:
             path = training.write_adapter(training.looks(), figures)
-            facts([("adapter", str(path)), ("use it", f"populace run norms --model {_model_string(read.base, path)}")])
+            use = f"populace run norms --model {_model_string(read.base, path)}"
+            facts([("adapter", str(path)), *licence_rows(read_card(path)), ("use it", use)])
         report_json({"folder": str(training.folder), "figures": figures})
         _show_tasks({part: each for part, each in figures.items() if "tasks" in each})
         _show_sessions({part: each for part, each in figures.items() if "predictors" in each})
@@ -60,6 +63,8 @@ def _show_beginning(training: PlannedTraining, device: str) -> None:
     look, name = training.last_look(), training.plan.name
     if look is None:
         out.print_line(f"  training {name} on {device}; interrupt it at any time, and the same command goes on.")
+    elif look.progress == 1:
+        out.print_line(f"  {name} is trained already; to train it anew, name another folder with --to.")
     else:
         out.print_line(f"  going on with the training of {name} on {device}, from the last look:")
         _show_look(look)
@@ -81,7 +86,13 @@ def _show_tasks(figures: dict[str, Any]) -> None:
     names = ("accuracy", "majority", "log_loss", "majority_log_loss", "mass")
     rows = [(part, f"{each['tasks']:.0f}", *(f"{each[name]:.3f}" for name in names)) for part, each in figures.items()]
     if rows:
-        row_table(("part", "tasks", "accuracy", "majority", "log-loss", "of shares", "mass"), rows)
+        row_table(("part", "tasks", "accuracy", "of majority", "log-loss", "of shares", "mass"), rows)
+        out.print_line(
+            "  ", dim("majority: the most common answer of other people; shares: the shares of their answers;")
+        )
+        out.print_line(
+            "  ", dim("mass: the probability that falls on any option. All on people who were not in training.")
+        )
 
 
 def _show_sessions(figures: dict[str, Any]) -> None:

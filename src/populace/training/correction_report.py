@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
+from populace.base.formatting import plural
 from populace.experiments.reports.blocks import Facts, Figure, Heading, Prose, Table
 from populace.experiments.reports.document import ReportDocument
 from populace.experiments.reports.figures import paths
@@ -55,12 +57,13 @@ def correction_report(plan: CorrectionPlan, results: Sequence[RoundResult]) -> R
 def results_table(results: Sequence[RoundResult]) -> pl.DataFrame:
     """Results as a table, a row for each seed, arm and round."""
     rows = [vars(each) for each in results]
-    return pl.DataFrame(rows).sort("seed", "arm", "round") if rows else pl.DataFrame()
+    table = pl.DataFrame(rows).sort("seed", "arm", "round") if rows else pl.DataFrame()
+    return table.with_columns(pl.col("score").fill_nan(None)) if rows else table
 
 
 def curve(table: pl.DataFrame, arm: str, measure: str) -> pl.DataFrame:
     """A measure of an arm over rounds: mean and interval over seeds."""
-    mine = table.filter(pl.col("arm") == arm)
+    mine = table.filter(pl.col("arm") == arm).drop_nulls(measure)
     seeds = [part for _, part in mine.group_by("seed", maintain_order=True)]
     return mean_band([[part["round"].to_list(), part[measure].to_list()] for part in seeds])
 
@@ -74,11 +77,19 @@ def changes(plan: CorrectionPlan, table: pl.DataFrame, measure: str) -> dict[str
         return {}
     wide = wide.with_columns(change=pl.col(str(plan.rounds)) - pl.col("0")).drop_nulls("change")
     by_arm = {arm: wide.filter(pl.col("arm") == arm).sort("seed") for arm in plan.arms}
-    mean_changes = {arm: mean(part["change"]) for arm, part in by_arm.items() if part.height > 1}
+    mean_changes = {arm: _mean_change(part["change"]) for arm, part in by_arm.items() if part.height > 1}
     if plan.control and len(mean_changes) == 2:
         pairs = by_arm["feedback"].join(by_arm["control"], on="seed", suffix="_control")
-        mean_changes["difference"] = mean(pairs["change"] - pairs["change_control"])
+        mean_changes["difference"] = _mean_change(pairs["change"] - pairs["change_control"])
     return mean_changes
+
+
+def _mean_change(values: pl.Series) -> Estimate:
+    """The mean of changes; they are no shares, also where each happens to be 0 or 1."""
+    if not values.is_in([0.0, 1.0]).all():
+        return mean(values)
+    higher = mean(values + 2)
+    return replace(higher, value=higher.value - 2, low=higher.low - 2, high=higher.high - 2)
 
 
 def findings(plan: CorrectionPlan, table: pl.DataFrame) -> list[str]:
@@ -89,12 +100,17 @@ def findings(plan: CorrectionPlan, table: pl.DataFrame) -> list[str]:
         if not differences:
             continue
         parts = [f"{arm} {estimate}" for arm, estimate in differences.items()]
-        texts.append(f"Change of the {meaning} over {plan.rounds} rounds: {'; '.join(parts)}.")
+        texts.append(f"Change of the {meaning} over {plural(plan.rounds, 'round')}: {'; '.join(parts)}.")
+    silent = table.filter(pl.col("score").is_null()) if table.height else table
+    if silent.height:
+        rows = silent.select("seed", "arm", "round").rows()
+        rounds = ", ".join(f"{arm} of seed {seed}, round {number}" for seed, arm, number in rows)
+        texts.append(f"After training the model answered nothing that could be scored: {rounds}.")
     if not texts:
         texts.append("Fewer than two seeds are complete, so there is no interval.")
     if plan.score.human is None:
         texts.append(
-            f"What was learned is what {plan.score.description} rewards; "
+            f"What was learned is what got high scores. They come from {plan.score.description}; "
             "that people act so is not shown by this report."
         )
     else:

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.documents import read_json
 from populace.base.errors import TrainingError
 from populace.base.foreign_columns import csv_table
 from populace.evaluation.human_decisions import HumanDecisions
@@ -30,6 +31,9 @@ from populace.training.session_division import SHOPPER_ASSUMPTION, SessionDivisi
 from populace.training.situations import ASSUMPTIONS, Assumption, SituationSource
 from populace.training.supervised import Look, Source, Trainer
 from populace.training.training_state import STATE, locked_folder, read_facts, write_text
+
+FIGURES = "figures.json"
+"""The file of the scores of a training."""
 
 
 class PlannedTraining:
@@ -137,14 +141,20 @@ class PlannedTraining:
             watch(look)
 
         passes = [part.passes for part in self.plan.data]
+        before = self.last_look()
         trainer.train(self.sources(), passes, unseen=self.unseen(), watch=look_on)
+        if self.last_look() != before:
+            (self.folder / FIGURES).unlink(missing_ok=True)  # They are of an earlier state.
         write_text(self.folder / "curve.csv", _curve_text(trainer.looks))
         model.save_pretrained(self.folder / self._weights)
         if self.plan.settings.rank:
             record: dict[str, Any] = {"name": self.plan.name, "base_name": self.base.stem}
-            record |= {"base_sha256": weights_sha256(self.base), "manifest": self.manifest(trainer.looks, {})}
+            record |= {
+                "base_sha256": weights_sha256(self.base),
+                "manifest": self.manifest(trainer.looks, self.figures()),
+            }
             write_text(self.folder / "adapter" / RECORD, json.dumps(record))
-            self.write_adapter(trainer.looks, {})
+            self.write_adapter(trainer.looks, self.figures())
         return model
 
     @property
@@ -189,6 +199,11 @@ class PlannedTraining:
         model = add_lora(load_base(self.base, device), settings.rank, settings.seed, settings.matrices)
         load_adapter(model, self.folder / self._weights, self.base)
         return model
+
+    def figures(self) -> dict[str, Any]:
+        """The scores of the training in the folder; empty before it is scored."""
+        path = self.folder / FIGURES
+        return dict(read_json(path, nan=True)) if path.is_file() else {}
 
     def looks(self) -> list[Look]:
         """The looks of the training in the folder, from its curve."""
