@@ -18,6 +18,8 @@ pytest.importorskip("trl", reason="TRL is not installed: pip install 'populace[t
 import torch
 
 from populace.models.adapters import read_card
+from populace.runs.reader import RunReader
+from populace.training import correction as correction_module
 from populace.training.correction import Correction, RoundResult
 from populace.training.correction_plan import CorrectionPlan
 from populace.training.correction_report import changes, correction_report, results_table
@@ -100,6 +102,49 @@ def test_over_three_rounds_the_score_rises_and_that_of_the_control_does_not(plac
     report = correction_report(mine, correction.results)
     assert "mean score of decisions, over rounds" in report.markdown
     assert "a rule: soup 1, bread 0" in report.html
+
+
+def test_a_model_that_answers_nothing_after_training_is_a_result(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample, calls = correction_module.sample_decisions, []
+
+    def sample_or_nothing(run: RunReader, count: int, generator: np.random.Generator) -> pl.DataFrame:
+        calls.append(run.name)
+        decisions = sample(run, count, generator)
+        return decisions if len(calls) < 3 else decisions.head(0)
+
+    monkeypatch.setattr(correction_module, "sample_decisions", sample_or_nothing)
+    mine = plan(place, rounds=2, seeds=[1], control=False)
+    results = Correction(mine, tmp_path / "c").run()
+    assert [(each.score_count, each.lessons) for each in results] == [(24, 24), (0, 0), (0, 0)]
+    assert np.isnan(results[2].score)
+    report = correction_report(mine, results)
+    assert "answered nothing that could be scored: feedback of seed 1, round 1, feedback of seed 1, round 2" in (
+        report.markdown
+    )
+
+
+def test_a_base_that_answers_nothing_is_named_with_its_answers(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = correction_module.sample_decisions
+    monkeypatch.setattr(
+        correction_module,
+        "sample_decisions",
+        lambda run, count, generator: sample(run, count, generator).head(
+            24 if "Drink" in str(run.prompts()["user"][0]) else 0
+        ),
+    )
+    with pytest.raises(TrainingError, match="answered nothing in .* that can be scored; its answers: 24 ok"):
+        Correction(plan(place, seeds=[1], control=False), tmp_path / "c").run()
+
+
+def test_seeds_can_be_added_to_a_correction_and_nothing_else_changed(place: Path, tmp_path: Path) -> None:
+    Correction(plan(place, seeds=[1]), tmp_path / "c")
+    assert Correction(plan(place, seeds=[1, 2]), tmp_path / "c").plan.seeds == (1, 2)
+    with pytest.raises(TrainingError, match="another plan"):
+        Correction(plan(place, seeds=[1, 2], rounds=2), tmp_path / "c")
 
 
 def score_at(table: pl.DataFrame, arm: str, number: int) -> float:
@@ -274,14 +319,19 @@ def test_a_rule_a_judge_and_a_function_score(tmp_path: Path) -> None:
         Scoring(function=f"{tmp_path / 'own.py'}:none").score(decisions(), workspace)
 
 
-def test_the_judge_of_the_recipe_rewards_what_most_wore() -> None:
+def test_the_judge_of_the_recipe_rewards_what_a_trait_says() -> None:
     recipe = CorrectionPlan.read(Path(__file__).parents[2] / "recipes" / "correct-norms.yaml")
-    text = "Yesterday {} of the 9 people in the office wore blue and {} wore green."
-    rows = [{"user": text.format(first, 9 - first), "word": word} for first in (7, 2) for word in ("blue", "green")]
-    table = pl.DataFrame([*rows, {"user": text.format(3, 3), "word": "blue"}])
+    seen = "Yesterday {} of the 9 people in the office wore blue and {} wore green."
+    traits = ("an extremely conformist", "a conformist", "a low conformist", "a non-conformist")
+    rows = [
+        {"system": f"You are Ann, {trait} person.", "user": seen.format(first, 9 - first), "word": "blue"}
+        for first in (7, 2)
+        for trait in traits
+    ]
+    table = pl.DataFrame([*rows, {"system": "", "user": seen.format(3, 3), "word": "blue"}])
     scores = recipe.score.score(table, Workspace())
-    assert scores[:4].tolist() == [1.0, 0.0, 0.0, 1.0]
-    assert np.isnan(scores[4])
+    assert scores[:8].tolist() == [1, 1, 0, 0, 0, 0, 1, 1]
+    assert np.isnan(scores[8])
 
 
 def test_code_that_a_plan_names_is_not_run_without_trust(place: Path, tmp_path: Path) -> None:

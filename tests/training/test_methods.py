@@ -83,6 +83,18 @@ def test_preferences_raise_what_was_preferred_and_a_coin_does_not(
     assert abs(found["control"]) < found["feedback"] / 2
 
 
+def test_the_anchor_keeps_the_better_reply_likely(base: Path, vocabulary: ModelVocabulary) -> None:
+    masses = {}
+    for anchor in (0.0, 1.0):
+        model = add_lora(load_base(base, "cpu"), 4, seed=1)
+        before = float(option_shares(model, vocabulary, prompts(8, first=50))[1].mean())
+        settings = PreferenceSettings(learning_rate=5e-3, passes=2, batch=8, anchor=anchor)
+        learn_preferences(model, vocabulary, pairs([True] * 16), settings)
+        masses[anchor] = float(option_shares(model, vocabulary, prompts(8, first=50))[1].mean()) / before
+    assert masses[1.0] > 1.5, masses
+    assert masses[1.0] > masses[0.0] + 0.2, masses
+
+
 def assert_runs_alike(model: Any, base: Path, vocabulary: ModelVocabulary, folder: Path) -> None:
     """What was trained, saved by peft and converted, gives in a run the distribution that the trained network gives."""
     model.save_pretrained(folder / "peft")

@@ -171,8 +171,7 @@ def lint_study(study: CausalStudy, designs: Sequence[CausalDesign] = DESIGNS) ->
 
 def require_distinct_prompts(study: CausalStudy, design: CausalDesign) -> None:
     """Raise CausalStudyError where two questions of a design render to one prompt."""
-    findings = _repeated_questions(study, design)
-    for finding in findings:
+    for finding in _repeated_questions(study, design):
         raise CausalStudyError(f"{finding.design}: {finding.text}", finding.wording)
 
 
@@ -272,8 +271,7 @@ def _first_sentence(text: str) -> str:
 
 def _reading(prompt: LevelPrompt, treatment: str, levels: Sequence[str]) -> SourceReading:
     reading = read_source(prompt.text, treatment, prompt.level, levels)
-    proposal = _proposal(treatment, levels, "interventional").strip('"')
-    if proposal in prompt.text:
+    if (proposal := _proposal(treatment, levels, "interventional").strip('"')) in prompt.text:
         return SourceReading(proposal, reading.observation)
     if prompt.level or reading.intervention or not holds_all_levels(prompt.text, levels):
         return reading

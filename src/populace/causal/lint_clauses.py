@@ -208,7 +208,12 @@ def _without_others(sentence: str, known: set[str], levels: Sequence[str], names
         return ""
     rest = _without(sentence, "elsewhere") if not _names_order(sentence, names) else sentence
     thing = _RANDOM_THING.search(rest)
-    if thing is None or first_phrase("devices", [thing["what"]]) or first_phrase("parts", [thing["what"]]):
+    if (
+        thing is None
+        or thing["what"].isdigit()
+        or first_phrase("devices", [thing["what"]])
+        or first_phrase("parts", [thing["what"]])
+    ):
         return rest
     one = _ONE_OF_MANY.search(rest[: thing.start()]) is not None and not _stems(thing["what"]) & names
     if not one and (_stems(rest) & known or any(_written(rest, level) for level in levels)):
@@ -227,7 +232,12 @@ def _decides_other(sentence: str, known: set[str]) -> bool:
     if match is None:
         return False
     what = next(text for text in match.groupdict().values() if text)
-    if _FOR_EACH.search(what) or first_phrase("parts", [what]) or _WHO_WHAT.search(what):
+    if (
+        _FOR_EACH.search(what)
+        or _FOR_EACH.search(sentence[match.end() :])
+        or first_phrase("parts", [what])
+        or _WHO_WHAT.search(what)
+    ):
         return False
     stems = _stems(what)
     return bool(stems) and not stems & known

@@ -79,6 +79,8 @@ def _kinds(said: Sequence[Clause]) -> Iterator[str]:
     """The kinds of statements, and whether they are made about the level."""
     texts = [clause.rest for clause in said]
     near = [clause.rest for clause in said if clause.near]
+    # Where chance decided, a reason is one for leaving it to chance.
+    without_chance = [text for text in near if not first_phrase("chance", [text])]
     for kind in _PHRASES:
         if first_phrase(kind, texts):
             yield f"[{kind}]"
@@ -87,7 +89,7 @@ def _kinds(said: Sequence[Clause]) -> Iterator[str]:
     if first_phrase("chance", [clause.rest for clause in said if clause.gives]):
         yield "[chance giving]"
     for kind, patterns in _sign_patterns().items():
-        about = near if kind == "mechanism reason" else texts
+        about = without_chance if kind == "mechanism reason" else texts
         if any(pattern.search(text) for pattern in patterns for text in about):
             yield f"[{kind}]"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import click
@@ -44,7 +45,8 @@ def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -
             with display.hidden():
                 out.print_line(
                     f"  {time.monotonic() - began:6.1f} s  seed {result.seed}  {result.arm:<8}  round {result.round}  "
-                    f"score {result.score:.3f} ({result.score_count} decisions)  distance elsewhere {result.drift:.3f}"
+                    f"score {_score_text(result.score)} ({result.score_count} decisions)  "
+                    f"distance elsewhere {result.drift:.3f}  on options there {result.mass:.2f}"
                 )
             if (result.arm, result.round) == (read.arms[-1], read.rounds):  # A seed is complete.
                 correction_report(read, correction.results).write(correction.folder)
@@ -63,6 +65,10 @@ def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -
                 ("adapters", str(correction.folder / f"seed-*/*/round-*/{read.name}.gguf")),
             ]
         )
+
+
+def _score_text(score: float) -> str:
+    return "–" if math.isnan(score) else f"{score:.3f}"
 
 
 def _seeds(text: str | None) -> list[int]:

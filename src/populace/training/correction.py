@@ -22,6 +22,7 @@ from populace.base.errors import TrainingError, UnknownNameError
 from populace.base.randomness import stream
 from populace.engine.workspace import Workspace
 from populace.models import SMOLLM2, from_peft
+from populace.runs.reader import RunReader
 from populace.training.base_network import add_lora, load_adapter, load_base
 from populace.training.correction_plan import CorrectionPlan
 from populace.training.correction_runs import CorrectionRuns
@@ -42,7 +43,7 @@ class RoundResult:
         seed: The seed.
         arm: `feedback` or `control`.
         round: How often was trained before.
-        score: The mean score of the sampled decisions.
+        score: The mean score of the sampled decisions; NaN where the model answered nothing that counts.
         score_count: How many of them were scored.
         drift: The mean total variation distance from the base on the held-out scenario.
         mass: The mean probability there that fell on any option.
@@ -87,8 +88,11 @@ class Correction:
     def _check_plan(self) -> None:
         path = self.folder / "plan.json"
         text = self.plan.model_dump_json(indent=1)
-        if path.is_file() and path.read_text("utf-8") != text:
-            raise TrainingError(f"{self.folder} holds the correction of another plan.", "Name another folder.")
+        if path.is_file() and _without_seeds(path.read_text("utf-8")) != _without_seeds(text):
+            raise TrainingError(
+                f"{self.folder} holds the correction of another plan.",
+                "Name another folder; only `seeds` may change, to add some.",
+            )
         with locked_folder(self.folder):
             write_text(path, text)
 
@@ -152,20 +156,19 @@ class Correction:
             )
             generator = stream(seed, f"correction/{number}")
             decisions = sample_decisions(run, self.plan.decisions, generator)
-            if not decisions.height:
-                raise TrainingError(
-                    f"{self.plan.scenario.name} asked nothing with options that the model could be scored on.",
-                    "Correct a scenario in which people choose.",
-                )
+            if not decisions.height and not number:
+                raise _nothing_to_score(run, self.plan.scenario.name)
             self._on_phase(f"{where}: scoring {decisions.height} decisions")
-            scores = self._score(decisions, "option")
+            # After training, a model may answer nothing that counts: that is a result.
+            scores = self._score(decisions, "option") if decisions.height else np.empty(0)
             shares, masses = option_shares(model, self.vocabulary, held_out)
             distances = [float(np.abs(old - new).sum() / 2) for old, new in zip(before, shares, strict=True)]
             lessons = 0
             if number < self.plan.rounds:
                 self._on_phase(f"{where}: training")
                 following = self._place(seed, arm, number + 1)
-                lessons = self._train(model, decisions, scores, seed, arm, number)
+                if decisions.height:
+                    lessons = self._train(model, decisions, scores, seed, arm, number)
                 self._keep(model, following, arm, number + 1)
             known = scores[~np.isnan(scores)]
             result = RoundResult(
@@ -312,6 +315,20 @@ class Correction:
         path = self.folder / "results.jsonl"
         earlier = path.read_text("utf-8") if path.is_file() else ""
         write_text(path, earlier + json.dumps(asdict(result)) + "\n")
+
+
+def _nothing_to_score(run: RunReader, scenario: str) -> TrainingError:
+    if not run.answers().height:
+        return TrainingError(f"{scenario} asked nothing.", "Correct a scenario in which people choose.")
+    answers = ", ".join(f"{count} {status}" for status, count in run.statuses.items())
+    return TrainingError(
+        f"the base answered nothing in {scenario} that can be scored; its answers: {answers}.",
+        "Correct a scenario in which people choose between options, with a base that names them.",
+    )
+
+
+def _without_seeds(plan: str) -> dict[str, Any]:
+    return {key: value for key, value in json.loads(plan).items() if key != "seeds"}
 
 
 def _run_seed(seed: int, number: int) -> int:

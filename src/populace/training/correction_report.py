@@ -57,12 +57,13 @@ def correction_report(plan: CorrectionPlan, results: Sequence[RoundResult]) -> R
 def results_table(results: Sequence[RoundResult]) -> pl.DataFrame:
     """Results as a table, a row for each seed, arm and round."""
     rows = [vars(each) for each in results]
-    return pl.DataFrame(rows).sort("seed", "arm", "round") if rows else pl.DataFrame()
+    table = pl.DataFrame(rows).sort("seed", "arm", "round") if rows else pl.DataFrame()
+    return table.with_columns(pl.col("score").fill_nan(None)) if rows else table
 
 
 def curve(table: pl.DataFrame, arm: str, measure: str) -> pl.DataFrame:
     """A measure of an arm over rounds: mean and interval over seeds."""
-    mine = table.filter(pl.col("arm") == arm)
+    mine = table.filter(pl.col("arm") == arm).drop_nulls(measure)
     seeds = [part for _, part in mine.group_by("seed", maintain_order=True)]
     return mean_band([[part["round"].to_list(), part[measure].to_list()] for part in seeds])
 
@@ -100,6 +101,11 @@ def findings(plan: CorrectionPlan, table: pl.DataFrame) -> list[str]:
             continue
         parts = [f"{arm} {estimate}" for arm, estimate in differences.items()]
         texts.append(f"Change of the {meaning} over {plural(plan.rounds, 'round')}: {'; '.join(parts)}.")
+    silent = table.filter(pl.col("score").is_null()) if table.height else table
+    if silent.height:
+        rows = silent.select("seed", "arm", "round").rows()
+        rounds = ", ".join(f"{arm} of seed {seed}, round {number}" for seed, arm, number in rows)
+        texts.append(f"After training the model answered nothing that could be scored: {rounds}.")
     if not texts:
         texts.append("Fewer than two seeds are complete, so there is no interval.")
     if plan.score.human is None:

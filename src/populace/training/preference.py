@@ -88,6 +88,11 @@ class PreferenceSettings(MethodSettings):
         default=0.1, gt=0, le=100, description="As for every method; at 0 there would be nothing to learn from."
     )
     passes: int = pydantic.Field(default=1, ge=1, le=1000, description="How often all pairs are gone through.")
+    anchor: float = pydantic.Field(
+        default=1.0, ge=0, le=100,
+        description="The weight of the likelihood of the better reply. At 0 only the difference of replies counts, "
+        "and both may become unlikely.",
+    )  # fmt: skip
 
 
 def learn_preferences(
@@ -115,11 +120,13 @@ def learn_preferences(
             return dataset
 
     device = next(model.parameters()).device.type
-    more = {
+    more: dict[str, Any] = {
         "per_device_train_batch_size": min(settings.batch, len(pairs)),
         "num_train_epochs": settings.passes,
         "max_length": None,
     }
+    if settings.anchor:
+        more |= {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, settings.anchor]}
     try:
         with trl_arguments(settings, device, **more) as arguments:
             trainer = TokenDPO(
