@@ -2,7 +2,8 @@
 
 `designs/clean.toml` was written before the lint existed, by its author. All other sets were written later, by several
 authors, and say at their top who wrote them and what the lint made of them at first. The texts of
-`designs/held_out.toml` were not in view when the lint was changed: do not tune the lint on it.
+`designs/held_out.toml`, `designs/poll.toml` and `designs/product.toml` were not in view when the lint was changed: do
+not tune the lint on them.
 """
 
 from __future__ import annotations
@@ -60,7 +61,21 @@ def test_at_most_3_of_60_clean_designs_raise_an_alarm() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["later", "unseen", "fresh", "held_out", "independent", "mechanisms", "stranger", "outsider", "registers"],
+    [
+        "later",
+        "unseen",
+        "fresh",
+        "held_out",
+        "independent",
+        "mechanisms",
+        "stranger",
+        "outsider",
+        "registers",
+        "field",
+        "market",
+        "public",
+        "clinic",
+    ],
 )
 def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
     path = Path(__file__).parent / "designs" / f"{name}.toml"
@@ -68,6 +83,15 @@ def test_designs_that_were_written_later_are_told_apart_too(name: str) -> None:
     assert len(later["clean"]) >= 60 and len(later["ambiguous"]) >= 30
     assert sum(bool(findings(design)) for design in later["clean"]) <= 3 * len(later["clean"]) // 60
     assert sum(bool(findings(design)) for design in later["ambiguous"]) >= 0.9 * len(later["ambiguous"])
+
+
+@pytest.mark.parametrize("name", ["poll", "product"])
+def test_designs_of_authors_whom_the_lint_never_met_are_told_apart(name: str) -> None:
+    path = Path(__file__).parent / "designs" / f"{name}.toml"
+    unmet = tomllib.loads(path.read_text("utf-8"))
+    assert (len(unmet["clean"]), len(unmet["ambiguous"])) == (60, 30)
+    assert sum(bool(findings(design)) for design in unmet["clean"]) <= 3
+    assert sum(bool(findings(design)) for design in unmet["ambiguous"]) >= 26
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,12 @@ def first_phrase(kind: str, texts: Sequence[str]) -> str:
     return ""
 
 
+def kinds_of_phrases(kind: str, texts: Sequence[str]) -> list[str]:
+    """The first words of texts for each pattern of a group of `lint_phrases.toml` that they match."""
+    matches = (next((match.group() for text in texts if (match := p.search(text))), "") for p in _patterns(kind))
+    return [match for match in matches if match]
+
+
 def holds_all_levels(prompt: str, levels: Sequence[str]) -> bool:
     """Whether a prompt states every level, so that whoever reads it sees the whole comparison."""
     return len(levels) > 1 and all(_written(prompt, level) for level in levels)

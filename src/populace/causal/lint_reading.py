@@ -7,8 +7,11 @@ world as it is found is recognised by phrases (`lint_phrases.toml`).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from populace.causal.lint_clauses import clauses, first_phrase
+from populace.causal.lint_clauses import clauses, first_phrase, kinds_of_phrases
 from populace.causal.lint_evidence import evidence, settling_evidence
+
+_SIGNS_OF_NATURE = 2
+"""How many different signs of the world as it is found settle that a question is about it."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,18 @@ def read_source(prompt: str, treatment: str, level: str, levels: Sequence[str]) 
     """
     read = clauses(prompt, treatment, level, levels)
     statements = [clause.text for clause in read if not clause.asks]
+    if description := _description([clause.text for clause in read]):
+        return SourceReading("", description)
     settled = settling_evidence(evidence(read, treatment, levels))
     return SourceReading(settled, first_phrase("observation", statements))
+
+
+def _description(texts: Sequence[str]) -> str:
+    """What says that the question is about the world as it is found: an outright statement, or two different signs."""
+    if outright := first_phrase("description", texts):
+        return outright
+    signs = kinds_of_phrases("nature", texts)
+    return signs[0] if len(signs) >= _SIGNS_OF_NATURE else ""
 
 
 def says_constant(prompt: str) -> str:
