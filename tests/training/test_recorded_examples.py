@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,28 +13,27 @@ import pytest
 import populace as pc
 from populace.base.errors import TrainingError
 from populace.feedback import FeedbackStore, Queue
+from populace.models import Request
 from populace.scenarios.norms import Norms
 from populace.training.decision_scoring import Scoring
 from populace.training.plan import DataPart, TrainingPlan
 from populace.training.planned_training import PlannedTraining
 from populace.training.recorded_examples import RecordedDivision
 
-TEACHER = """
-def teach(request):
+
+def teach(request: Request) -> Mapping[str, float] | str:
+    """A model that is to be copied."""
     if not request.top:
         return "Good morning."
     return {option: 0.8 if option.strip() == "blue" else 0.2 for option in request.options}
-"""
 
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> pc.Workspace:
-    folder = tmp_path_factory.mktemp("recorded")
-    (folder / "teacher.py").write_text(TEACHER)
-    place = pc.Workspace(folder)
-    model = f"scripted:{folder / 'teacher.py'}:teach"
+    place = pc.Workspace(tmp_path_factory.mktemp("recorded"))
     for seed in (1, 2):
-        # Who is looked at follows from the name of the run, which follows from the folder: enough that somebody always is.
+        # Who is held out follows from the name of the run, which follows from the name of its model.
+        model = pc.Scripted(teach, spec="scripted:teacher")
         pc.simulate(Norms(workers=60, days=1), model=model, seed=seed, workspace=place)
     return place
 

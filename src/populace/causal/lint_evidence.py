@@ -36,7 +36,7 @@ def evidence(clauses: Sequence[Clause], treatment: str, levels: Sequence[str]) -
         >>> from populace.causal.lint_clauses import clauses
         >>> read = clauses("A coin decides. It costs $3.", "price", "$3", ["$2", "$3"])
         >>> sorted(name for name in evidence(read, "price", ["$2", "$3"]) if "coin" in name or "chance" in name)
-        ['[chance]', '[chance near]', 'a coin', 'coin', 'coin decid']
+        ['[chance near]', '[chance]', 'a coin', 'coin', 'coin decid']
     """
     said = [clause for clause in clauses if not clause.asks]
     names = set(_kinds(said))
