@@ -68,7 +68,7 @@ class Fit:
 
 def examples() -> list[Example]:
     """The designs of all authors. One that is about the world as it is found does not say that a level was set."""
-    found = []
+    rows = []
     for name, author in AUTHORS.items():
         path = DESIGNS / f"{name}.toml"
         tables = tomllib.loads(path.read_text("utf-8"))
@@ -77,8 +77,8 @@ def examples() -> list[Example]:
             for design in designs:
                 if "{level}" not in design["prompt"]:
                     continue  # a prompt with all levels, or without any, is read in another way
-                found.append(Example(author, _names(design), clean and design.get("estimand") != "observational"))
-    return found
+                rows.append(Example(author, _names(design), clean and design.get("estimand") != "observational"))
+    return rows
 
 
 def _names(design: dict[str, object]) -> frozenset[str]:
@@ -117,8 +117,8 @@ def fit(examples: Sequence[Example], penalty: float = PENALTY, least: int = LEAS
         value = (np.logaddexp(0, -margin) / (2 * share)).sum() + 0.5 * (ridge * weights**2).sum()
         return value, matrix.T @ slope + ridge * weights
 
-    found = minimize(loss, np.zeros(matrix.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 2000})
-    return Fit(names, found.x)
+    minimum = minimize(loss, np.zeros(matrix.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 2000})
+    return Fit(names, minimum.x)
 
 
 def held_out_scores(examples: Sequence[Example], penalty: float = PENALTY, least: int = LEAST_AUTHORS) -> np.ndarray:

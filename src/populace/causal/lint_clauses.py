@@ -191,9 +191,9 @@ def _split(text: str) -> tuple[list[str], list[int]]:
     """The clauses of a text, and for each the number of its sentence."""
     parts, whole = [], []
     for number, sentence in enumerate(_SENTENCE.split(text)):
-        found = [part.strip() for part in _CLAUSE.split(sentence) if part.strip()]
-        parts += found
-        whole += [number] * len(found)
+        pieces = [part.strip() for part in _CLAUSE.split(sentence) if part.strip()]
+        parts += pieces
+        whole += [number] * len(pieces)
     return parts, whole
 
 

@@ -38,11 +38,11 @@ def evidence(clauses: Sequence[Clause], treatment: str, levels: Sequence[str]) -
         >>> sorted(name for name in evidence(read, "price", ["$2", "$3"]) if "coin" in name or "chance" in name)
         ['[chance near]', '[chance]', 'a coin', 'coin', 'coin decid']
     """
-    said = [clause for clause in clauses if not clause.asks]
-    names = set(_kinds(said))
+    statements = [clause for clause in clauses if not clause.asks]
+    names = set(_kinds(statements))
     called = treatment_stems(treatment)
     level_words = _level_words(tuple(levels))
-    for clause in said:
+    for clause in statements:
         words = _words(clause.text, called, level_words)
         names.update(words)
         names.update(f"{first} {second}" for first, second in itertools.pairwise(words))
@@ -75,10 +75,10 @@ def _weights() -> dict[str, float]:
         return {row["evidence"]: float(row["weight"]) for row in csv.DictReader(file)}
 
 
-def _kinds(said: Sequence[Clause]) -> Iterator[str]:
+def _kinds(statements: Sequence[Clause]) -> Iterator[str]:
     """The kinds of statements, and whether they are made about the level."""
-    texts = [clause.rest for clause in said]
-    near = [clause.rest for clause in said if clause.near]
+    texts = [clause.rest for clause in statements]
+    near = [clause.rest for clause in statements if clause.near]
     # Where chance decided, a reason is one for leaving it to chance.
     without_chance = [text for text in near if not first_phrase("chance", [text])]
     for kind in _PHRASES:
@@ -86,7 +86,7 @@ def _kinds(said: Sequence[Clause]) -> Iterator[str]:
             yield f"[{kind}]"
         if first_phrase(kind, near):
             yield f"[{kind} near]"
-    if first_phrase("chance", [clause.rest for clause in said if clause.gives]):
+    if first_phrase("chance", [clause.rest for clause in statements if clause.gives]):
         yield "[chance giving]"
     for kind, patterns in _sign_patterns().items():
         about = without_chance if kind == "mechanism reason" else texts

@@ -77,8 +77,8 @@ def show_card(name: str) -> None:
     if assumption:
         warn(assumption)
     for each in card.data:
-        shown = [f"{key} {_short_text(value)}" for key, value in each.items() if key != "name"]
-        facts([("data", f"{each.get('name', '?')}: {', '.join(shown)}" if shown else str(each.get("name", "?")))])
+        values = [f"{key} {_short_text(value)}" for key, value in each.items() if key != "name"]
+        facts([("data", f"{each.get('name', '?')}: {', '.join(values)}" if values else str(each.get("name", "?")))])
     facts([("figure", f"{name} {value}") for name, value in _leaves(card.figures)])
     facts([(key, _text(value)) for key, value in card.manifest.items() if key not in _LINES and value not in ("", [])])
     curve = card.manifest.get("curve")

@@ -55,12 +55,12 @@ def correct_command(plan: str, to: str | None, device: str, seeds: str | None) -
             results = correction.run(watch, seeds=chosen, on_phase=display.show)
         table = results_table(results)
         files = correction_report(read, results).write(correction.folder)
-        found = changes(read, table, "score")
-        document = {name: {"value": e.value, "low": e.low, "high": e.high, "n": e.n} for name, e in found.items()}
+        estimates = changes(read, table, "score")
+        document = {name: {"value": e.value, "low": e.low, "high": e.high, "n": e.n} for name, e in estimates.items()}
         report_json({"folder": str(correction.folder), "report": str(files[0]), "changes": document})
         facts(
             [
-                *((f"change, {name}", str(estimate)) for name, estimate in found.items()),
+                *((f"change, {name}", str(estimate)) for name, estimate in estimates.items()),
                 ("report", str(files[0])),
                 ("adapters", str(correction.folder / f"seed-*/*/round-*/{read.name}.gguf")),
             ]

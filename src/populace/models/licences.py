@@ -106,13 +106,13 @@ class Sharing:
 
 def _matches(text: str, words: Mapping[str, Any]) -> list[Any]:
     """What belongs to the words that a text has; words that were found are not looked at again."""
-    found = []
+    values = []
     for pattern, value in words.items():
         rest = re.sub(pattern, " ", text, flags=re.IGNORECASE)
         if rest != text:
-            found.append(value)
+            values.append(value)
             text = rest
-    return found
+    return values
 
 
 def _unknown_parts(text: str) -> list[str]:

@@ -123,7 +123,7 @@ def wilson(share: float, n: float, level: float = 0.95, z: float | None = None) 
     return 0.0 if share <= 0 else centre - half, 1.0 if share >= 1 else centre + half
 
 
-def mean(values: Values, level: float = 0.95) -> Estimate:
+def mean(values: Values, level: float = 0.95, *, shares: bool = True) -> Estimate:
     """A mean with the interval of Student's t; where all values are 0 or 1, a share with the mid-P interval.
 
     Assumes independent values whose mean is about normal: any shape will do from some thirty values on, fewer
@@ -133,6 +133,7 @@ def mean(values: Values, level: float = 0.95) -> Estimate:
     Args:
         values: Two or more numbers; missing ones are dropped and counted.
         level: The confidence level.
+        shares: Whether values that are all 0 or 1 are shares; False for changes, which may be -1 as well.
 
     Example:
         >>> print(mean([1.0, 2.0, 3.0, None]))
@@ -144,7 +145,7 @@ def mean(values: Values, level: float = 0.95) -> Estimate:
     n = len(present)
     check_count(n, 2, "the mean", "a t interval")
     value = float(present.mean())
-    if cautions.binary(present):
+    if shares and cautions.binary(present):
         low, high = mid_p(value, n, check_level(level))
         return Estimate(value, low, high, n, level, "mid-P", dropped)
     if constant(present):

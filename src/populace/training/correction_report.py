@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import polars as pl
 
@@ -77,19 +76,11 @@ def changes(plan: CorrectionPlan, table: pl.DataFrame, measure: str) -> dict[str
         return {}
     wide = wide.with_columns(change=pl.col(str(plan.rounds)) - pl.col("0")).drop_nulls("change")
     by_arm = {arm: wide.filter(pl.col("arm") == arm).sort("seed") for arm in plan.arms}
-    mean_changes = {arm: _mean_change(part["change"]) for arm, part in by_arm.items() if part.height > 1}
+    mean_changes = {arm: mean(part["change"], shares=False) for arm, part in by_arm.items() if part.height > 1}
     if plan.control and len(mean_changes) == 2:
         pairs = by_arm["feedback"].join(by_arm["control"], on="seed", suffix="_control")
-        mean_changes["difference"] = _mean_change(pairs["change"] - pairs["change_control"])
+        mean_changes["difference"] = mean(pairs["change"] - pairs["change_control"], shares=False)
     return mean_changes
-
-
-def _mean_change(values: pl.Series) -> Estimate:
-    """The mean of changes; they are no shares, also where each happens to be 0 or 1."""
-    if not values.is_in([0.0, 1.0]).all():
-        return mean(values)
-    higher = mean(values + 2)
-    return replace(higher, value=higher.value - 2, low=higher.low - 2, high=higher.high - 2)
 
 
 def findings(plan: CorrectionPlan, table: pl.DataFrame) -> list[str]:
