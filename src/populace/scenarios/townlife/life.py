@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import WorldError
+from populace.base.errors import UnknownNameError, WorldError
 from populace.base.formatting import time_of_day
 from populace.engine.scenario import Field, ReportTable, Scenario
 from populace.minds import AIM, Action, Agenda, Dialogue, Memory, Mind, Planning, Reflection, Talk
@@ -344,7 +344,13 @@ class TownLife(Scenario):
 
     def check_thing(self, place: str) -> int:
         """The number of a thing by its address; an error where there is no such thing."""
-        thing = self.town.place(place)
+        try:
+            thing = self.town.place(place)
+        except UnknownNameError as error:
+            names = {self.town.places.name[each]: self.town.address(each) for each in self.town.objects().tolist()}
+            if place in names:
+                raise UnknownNameError("building", place, [], suggestion=repr(names[place])) from error
+            raise
         if self.town.places.level[thing] != OBJECT:
             raise WorldError(
                 f"{place!r} is not a thing.", "Name a thing in a room, such as 'Larch Lane 4 > kitchen > stove'."
