@@ -15,6 +15,7 @@ import polars as pl
 
 from populace.base.errors import UnknownNameError, WorldError
 from populace.base.formatting import time_of_day
+from populace.base.templates import Template
 from populace.engine.scenario import Field, ReportTable, Scenario
 from populace.minds import AIM, Action, Agenda, Dialogue, Memory, Mind, Planning, Reflection, Talk
 from populace.people import Id, People
@@ -230,6 +231,15 @@ class TownLife(Scenario):
             "where": [self.where(int(place[self.row[who]]), who) for who in ids],
             "doing": [self.doing(who) if place[self.row[who]] >= 0 else "on your way" for who in ids],
         }
+
+    def present_moment(self, people: People) -> Sequence[str]:
+        """The time, the place and the activity of each person; those who sleep are in bed."""
+        ids = people.ids.to_list()
+        now = self.situation(ids, self.seconds)
+        asleep = [bool(self.asleep[self.row[who]]) for who in ids]
+        doing = [words.IN_BED if sleeps else text for sleeps, text in zip(asleep, now["doing"], strict=True)]
+        columns = {"doing": pl.Series(doing), "where": pl.Series(now["where"])}
+        return Template(words.HERE).render(now, columns, len(ids)).to_list()
 
     async def plan(self, ids: Sequence[Id], now: int, because: Mapping[Id, str] | None = None) -> None:
         """Let people plan the rest of the day; without a valid plan a person follows the routine.
