@@ -176,7 +176,7 @@ def _pooled_sd(one: pl.Series, two: pl.Series) -> float | None:
     variances = one.var(), two.var()
     if not all(isinstance(each, float) for each in variances):
         return None
-    return float(((variances[0] + variances[1]) / 2) ** 0.5)  # type: ignore[operator, arg-type]
+    return float(((variances[0] + variances[1]) / 2) ** 0.5)  # type: ignore[operator]
 
 
 def finite(table: pl.DataFrame) -> pl.DataFrame:
