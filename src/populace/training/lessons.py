@@ -131,7 +131,7 @@ class Lessons:
 
     def _option_scores(self, decisions: pl.DataFrame, options: pl.Series) -> Floats:
         """The score of one option of each decision; the series has its number."""
-        table = decisions.with_columns(word=pl.col("words").list.get(options))
+        table = decisions.with_columns(word=pl.col("words").list.get(pl.lit(options)))
         return self.plan.score.score(table, self.workspace)
 
     def pairs(self, decisions: pl.DataFrame, scores: Any, arm: str, generator: np.random.Generator) -> PreferencePairs:
