@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from populace import Choice, Field, Form, Number, People, Rating, Run, Scenario, Scripted, Text, metric, simulate
+import populace as populace_module
+from populace import (
+    AddPeople,
+    Announce,
+    Choice,
+    Experiment,
+    Field,
+    Form,
+    Network,
+    Number,
+    People,
+    Rating,
+    RemovePeople,
+    Run,
+    Scenario,
+    Scripted,
+    SetColumns,
+    Text,
+    compare,
+    metric,
+    simulate,
+)
 from populace.base.errors import PopulaceError
 from populace.base.templates import Template
+from populace.experiments.execution import default_workers
+from populace.journal.intervention_list import read_interventions
 from populace.models import Request
 from support.commands import populace
 from support.fake_server import FakeServer
@@ -538,3 +566,97 @@ def test_answers_of_one_person_at_a_time_are_put_together_in_a_column() -> None:
             self.people["helped"] = [await self.ask(person, HELP) for person in self.people]
 
     assert set(run(OneByOne()).people()["helped"]) <= {"yes", "no"}
+
+
+ANSWERED = run(Garden())
+SURVEY = pd.DataFrame({"code": ["a", "b", "c"], "name": ["Ann", "Bo", "Ann"], "age": [31.0, None, 27.0]})
+
+MORE_MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
+    "options in one text": (lambda: Choice("Jab?", options="yes no"), "options=('yes', 'no')"),
+    "a numbered field": (lambda: Template("It costs {0}."), "with price=… in ask"),
+    "braces in the text": (lambda: Template("{'a': 1}"), "{{ and }} for braces"),
+    "a function as condition": (lambda: People(SURVEY).where(lambda person: True), 'people.where(age={"ge": 30}'),
+    "names as ids": (lambda: People(SURVEY, id="name"), "leave id out, and people are numbered"),
+    "an id that is no column": (lambda: People(SURVEY, id="number"), "its columns are code, name, age"),
+    "a name that two have": (lambda: People(SURVEY).person("Ann"), "Name one by id: 0, 2."),
+    "a matrix as network": (lambda: Network(np.eye(3)), "nx.from_numpy_array(matrix)"),
+    "arguments of an intervention by position": (lambda: Announce(3, "x"), "Write: Announce(at=…, text=…)"),
+    "conditions in the place of a selection": (
+        lambda: SetColumns(at=1, to={"age": 31}, values={"age": 3}),
+        'Selection(where={"age": {"ge": 30}})',
+    ),
+    "ids in the place of a selection": (lambda: RemovePeople(at=1, to=[0, 1]), "Selection(ids=[3, 5])"),
+    "a table of people who join": (lambda: AddPeople(at=1, people=SURVEY), 'table.to_dict("records")'),
+    "a misspelt kind of intervention": (
+        lambda: read_interventions([{"kind": "anounce", "at": 1, "text": "x"}]),
+        "Did you mean 'announce'?",
+    ),
+    "an intervention before the fork": (
+        lambda: ANSWERED.fork(2, interventions=[Announce(at=1, text="x")]),
+        "Fork at 1, or let the intervention happen at 2 or later.",
+    ),
+    "a step as text": (lambda: ANSWERED.at("1"), "without quotes"),
+    "the name of a run": (lambda: compare(ANSWERED, "last"), "compare(run, pc.open_run('last'))"),
+    "a function as model": (
+        lambda: simulate(Garden(), model=answer, keep="nothing"),
+        "Write model=pc.Scripted(function)",
+    ),
+    "an object as scenario of an experiment": (
+        lambda: Experiment(name="x", scenario=Garden(), factors={"weeks": [1, 2]}, outcomes=["x"]),
+        "Write scenario=Garden, parameters={…}",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MORE_MISTAKES)
+def test_another_mistake_is_named_with_the_corrected_line(mistake: str) -> None:
+    attempt, correction = MORE_MISTAKES[mistake]
+    with pytest.raises(PopulaceError) as raised:
+        attempt()
+    assert correction in str(raised.value)
+
+
+def test_people_without_a_value_are_counted_and_both_ways_out_are_written() -> None:
+    class Survey(Garden):
+        def setup(self) -> People:
+            return People(SURVEY, id="code").with_columns(helped="no")
+
+        def profile(self) -> str:
+            return "You are {name}, {age}."
+
+    text = str(error_of(Survey()))
+    assert "{age} is empty for person 'b'," in text
+    assert 'people["age"].fill_null(0)' in text and 'people.where(age={"ne": None})' in text
+    assert People(SURVEY).where(age={"ne": None}).ids.to_list() == [0, 2]
+
+
+def test_one_person_is_interviewed_without_brackets() -> None:
+    society = ANSWERED.at(1)
+    (name,) = society.people.take([1])["name"]
+    for who in (1, name):
+        answers = society.interview(HELP, people=who, model=Scripted(answer, spec="scripted:beginners"))
+        assert answers.ids.to_list() == [1]
+
+
+def test_a_misspelt_public_name_is_corrected() -> None:
+    with pytest.raises(AttributeError, match=r"Did you mean populace\.People\?"):
+        populace_module.Peopel  # noqa: B018
+
+
+@pytest.mark.parametrize("guard", ["", 'if __name__ == "__main__":\n    '])
+def test_an_experiment_in_a_script_never_runs_the_script_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guard: str
+) -> None:
+    script = tmp_path / "study.py"
+    script.write_text(f"print(type(1).__name__)\n{guard}Experiment(…).run()", "utf-8")
+    program = ModuleType("__main__")
+    program.__file__ = str(script)
+    monkeypatch.setitem(sys.modules, "__main__", program)
+    plan = Experiment(name="x", scenario="norms", factors={"days": [1, 2]}, decider="rule", outcomes=["share_blue"])
+    if guard:
+        assert default_workers(plan, plan.arms()) == min(2, os.cpu_count() or 1)
+        return
+    assert default_workers(plan, plan.arms()) == 1
+    with pytest.raises(PopulaceError) as raised:
+        plan.run(workers=2, workspace=tmp_path)
+    assert "run this script again" in str(raised.value) and 'below `if __name__ == "__main__":`' in str(raised.value)

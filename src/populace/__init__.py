@@ -19,7 +19,13 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'populace' has no attribute {name!r}")
+    if name.startswith("_"):
+        raise AttributeError(f"module 'populace' has no attribute {name!r}")
+    from populace.base.errors import nearest
+
+    guess = nearest(name, _HOMES)
+    advice = f"Did you mean populace.{guess}?" if guess else "`dir(populace)` lists its names."
+    raise AttributeError(f"module 'populace' has no attribute {name!r}. {advice}")
 
 
 def __dir__() -> list[str]:

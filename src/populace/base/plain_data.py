@@ -33,7 +33,13 @@ class PlainData(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
-    def __init__(self, **data: Any) -> None:
+    def __init__(self, *values: Any, **data: Any) -> None:
+        if values:
+            names = [name for name, field in type(self).model_fields.items() if field.is_required()]
+            example = ", ".join(f"{name}=…" for name in names or list(type(self).model_fields)[:1])
+            raise self.refusal(
+                f"{type(self).__name__} takes its arguments by name.", f"Write: {type(self).__name__}({example})"
+            )
         try:
             super().__init__(**data)
         except pydantic.ValidationError as error:
@@ -103,6 +109,8 @@ def plain_message(error: Mapping[str, Any]) -> str:
         'it is missing'
     """
     words, context = _WORDS.get(error["type"]), dict(error.get("ctx", {}))
+    if error["type"] == "too_short" and context.get("min_length") == 1:
+        words = _WORDS["string_too_short"]
     context["discriminator"] = str(context.get("discriminator", "")).strip("'")
     message = words.format(**context) if words else error["msg"].removeprefix("Value error, ")
     return f"{message[:1].lower()}{message[1:]}".removesuffix(".")

@@ -157,11 +157,10 @@ def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
     parts = []
     for literal, name, spec, conversion in elements:
         if name is not None and not name.isidentifier():
-            plain = "_".join(re.findall(r"\w+", name)) or "value"
             raise TemplateError(
                 f"the template {text!r} holds the field {{{name}}}; a field is one plain name, without "
                 "spaces, dots or brackets.",
-                f"Name the column or the value {plain!r} and write {{{plain}}}.",
+                _field_advice(name),
             )
         if conversion or (spec and "{" in spec):
             raise TemplateError(
@@ -170,3 +169,13 @@ def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
             )
         parts.append((literal, name, spec or ""))
     return tuple(parts)
+
+
+def _field_advice(name: str) -> str:
+    """What to write in place of a field that is no plain name."""
+    plain = "_".join(re.findall(r"\w+", name))
+    if not plain or set(name) & set("'\""):
+        return "Write {name} for the value of a column, and {{ and }} for braces in the text."
+    if not plain.isidentifier():
+        return "Give the value a name, and write that: {price}, with price=… in ask."
+    return f"Name the column or the value {plain!r} and write {{{plain}}}."

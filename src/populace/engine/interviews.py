@@ -42,11 +42,12 @@ _MOST_TURNS = 20
 _MOST_CHARACTERS = 4000
 
 
-def people_interviewed(run: RunReader, step: int, people: People, who: Sequence[Id] | None) -> People:
+def people_interviewed(run: RunReader, step: int, people: People, who: Id | Sequence[Id] | None) -> People:
     """The people who are asked, as they were after a step; an error says when somebody left."""
     if who is None:
         selected = people
     else:
+        who = [who] if isinstance(who, int | str) else who
         selected = people.take([_present(run, step, people, each) for each in who])
     # In an interview a model answers, whoever decides for the person in the run.
     return selected.with_columns(decider="model") if "decider" in people else selected

@@ -9,6 +9,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from populace.base.errors import ParameterError, ScenarioError, TemplateError, UnknownNameError
+from populace.base.plain_data import plain_message
 from populace.base.templates import Template
 
 
@@ -78,7 +79,7 @@ def read_parameters(
             raise ParameterError(
                 f"{title}: the parameter {name} has no value and no default.", f"Write {name}=…, or give it a default."
             ) from error
-        raise ParameterError(f"{title}: {name} = {first['input']!r}: {first['msg'].lower()}.", hint) from error
+        raise ParameterError(f"{title}: {name} = {first['input']!r}: {plain_message(first)}.", hint) from error
     return {name: getattr(values, name) for name in model.model_fields}
 
 

@@ -150,7 +150,10 @@ class Run(RunReader):
         further = read_interventions(_several(interventions))
         early = next((each for each in further if each.at < at), None)
         if early is not None:
-            raise UsageError(f"an intervention at step {early.at} lies before the fork at {at}.")
+            raise UsageError(
+                f"an intervention at step {early.at} lies before the fork at {at}.",
+                f"Fork at {early.at}, or let the intervention happen at {at} or later.",
+            )
         scenario = build_scenario(self)
         scenario.change(parameters)
         before = self.manifest.regime

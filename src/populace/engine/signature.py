@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import pydantic
 
 from populace.base.errors import ParameterError, UnknownNameError
+from populace.base.plain_data import plain_message
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 SettingsT = TypeVar("SettingsT", bound=pydantic.BaseModel)
@@ -72,7 +73,7 @@ def read_settings(settings: type[SettingsT], values: dict[str, Any], **base: Any
         choices = typing.get_args(settings.model_fields[str(first["loc"][0])].annotation)
         if first["type"] == "literal_error":
             raise UnknownNameError(name, str(first["input"]), [str(choice) for choice in choices]) from error
-        raise ParameterError(f"{name} = {first['input']!r}: {first['msg'].lower()}.") from error
+        raise ParameterError(f"{name} = {first['input']!r}: {plain_message(first)}.") from error
 
 
 def refuse_unknown(values: dict[str, Any], function: Callable[..., Any]) -> None:

@@ -52,7 +52,7 @@ class Society:
         self,
         question: Question,
         *,
-        people: Sequence[Id] | None = None,
+        people: Id | Sequence[Id] | None = None,
         given: str = "",
         model: str | Model | None = None,
         calls: CallSettings | None = None,
@@ -66,7 +66,7 @@ class Society:
 
         Args:
             question: What to ask.
-            people: Whom, by id or name; everybody by default.
+            people: Whom, by id or name, one person or several; everybody by default.
             given: What they are told before it.
             model: Who answers; the model of the run by default.
             calls: How models are called, and what may be spent.

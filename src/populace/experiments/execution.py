@@ -15,6 +15,7 @@ from populace.experiments.budget import ExperimentBudget
 from populace.experiments.folder import ExperimentFolder, Look, RunRow
 from populace.experiments.plan import ExperimentPlan, Keep
 from populace.experiments.pool import WorkerPool
+from populace.experiments.processes import can_start_again
 from populace.experiments.results import Results
 from populace.experiments.worker import RunJob
 from populace.journal import StopKind
@@ -62,9 +63,10 @@ def default_keep(experiment: ExperimentPlan, arms: Sequence[Arm]) -> Keep:
 
 
 def default_workers(experiment: ExperimentPlan, arms: Sequence[Arm]) -> int:
-    """The default number of processes: one if a model uses all processors, else at most two."""
+    """The default number of processes: one if a model fills the machine or the program cannot start again, else two."""
     typed_at_a_prompt = experiment.scenario.startswith("__main__:")
-    return 1 if fills_machine(arms) or typed_at_a_prompt else min(2, os.cpu_count() or 1)
+    alone = fills_machine(arms) or typed_at_a_prompt or not can_start_again()
+    return 1 if alone else min(2, os.cpu_count() or 1)
 
 
 def fills_machine(arms: Sequence[Arm]) -> bool:

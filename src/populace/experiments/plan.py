@@ -92,6 +92,9 @@ def _read_factors(factors: Any) -> Any:
 
 
 def _read_scenario(scenario: Any) -> Any:
+    if isinstance(scenario, Scenario):
+        name = type(scenario).__name__
+        raise ValueError(f"an experiment takes the class. Write scenario={name}, parameters={{…}}")
     return reference(scenario) if isinstance(scenario, type) and issubclass(scenario, Scenario) else scenario
 
 

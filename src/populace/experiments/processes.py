@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -18,6 +20,17 @@ from populace.broker import CallSettings
 from populace.experiments.budget import Lease
 from populace.experiments.plan import Keep
 from populace.experiments.worker import BatchResult, RunJob, Worker
+
+_GUARD = 'Put the lines that run the experiment below `if __name__ == "__main__":`, or write workers=1.'
+
+
+def can_start_again() -> bool:
+    """Whether other processes can import the program without doing its work again: a script has a line for it."""
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    try:
+        return file is None or re.search(rb"^if\b.*__name__", Path(file).read_bytes(), re.MULTILINE) is not None
+    except OSError:
+        return True
 
 
 class LocalProcesses:
@@ -73,16 +86,15 @@ class LocalProcesses:
 
     def _open(self) -> ProcessPoolExecutor:
         if self._pool is None:
+            if not can_start_again():
+                raise UsageError(f"{self.workers} processes would each run this script again from its top.", _GUARD)
             self._pool = ProcessPoolExecutor(
                 self.workers, self._context, initializer=_start_worker, initargs=self._arguments
             )
             try:
                 self._pool.submit(os.getpid).result()
             except BrokenProcessPool:
-                raise UsageError(
-                    "the processes of the experiment could not start.",
-                    'A script that runs an experiment does so below `if __name__ == "__main__":`; or give workers=1.',
-                ) from None
+                raise UsageError("the processes of the experiment could not start.", _GUARD) from None
         return self._pool
 
 

@@ -284,7 +284,8 @@ class Results:
         """The number of replicates that each comparison needs, given the spread so far.
 
         Args:
-            effect: The smallest effect to detect; the observed one by default.
+            effect: The smallest effect to detect; the observed one by default, which few runs make too large as often
+                as not: name the smallest one that matters.
             width: In place of an effect: the width of the interval to reach.
             power: The probability with which an effect of that size should be detected.
             baseline: The arm to compare with.

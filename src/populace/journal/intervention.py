@@ -39,10 +39,29 @@ class Target(Protocol):
         """Raise an error where the world has no such thing."""
 
 
+_ENTRY_HINTS = {
+    "to": Selection.refusal_hint,
+    "people": 'Write: people=[{"name": "Ada", "age": 31}], a list with the columns of each person; '
+    'a pandas table gives it with table.to_dict("records").',
+}
+"""What to write where an entry of an intervention is wrong."""
+
+
 class Intervention(PlainData):
     """Something that is done to a society from outside."""
 
     refusal: ClassVar[type[UsageError]] = InterventionError
+
+    @classmethod
+    def _explain(cls, error: pydantic.ValidationError) -> UsageError:
+        """The error in words, with how people are selected or described where that is what went wrong."""
+        problem = super()._explain(error)
+        hint = _ENTRY_HINTS.get(str(problem.entry[0])) if problem.entry and not problem.hint else None
+        if hint is None:
+            return problem
+        explained = cls.refusal(problem.what, hint)
+        explained.entry = problem.entry
+        return explained
 
     at: int = pydantic.Field(ge=1, description="The step at whose beginning it happens.")
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import pydantic
 
 from populace.base.documents import DocumentError, parse_json, read_text
-from populace.base.errors import InterventionError
+from populace.base.errors import InterventionError, UnknownNameError
+from populace.base.plain_data import plain_message
 from populace.journal.intervention import Intervention
 from populace.journal.interventions import (
     AddPeople,
@@ -27,6 +28,7 @@ AnyIntervention = Annotated[
 _LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[AnyIntervention])
 
 
+_KINDS = ("announce", "think", "thing", "set", "add", "remove", "change", "swap")
 _EXAMPLE = 'Write a list of interventions, each like {"kind": "announce", "at": 3, "text": "Today is green day."}'
 
 
@@ -65,5 +67,8 @@ def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         number, *inside = first["loc"] or (0,)
+        if first["type"] == "union_tag_invalid":
+            unknown = UnknownNameError("kind of intervention", first["ctx"]["tag"], _KINDS)
+            raise InterventionError(unknown.what, unknown.hint) from error
         where = f" ({'.'.join(map(str, inside))})" if inside else ""
-        raise InterventionError(f"intervention {int(number) + 1}{where}: {first['msg']}.", _EXAMPLE) from error
+        raise InterventionError(f"intervention {int(number) + 1}{where}: {plain_message(first)}.", _EXAMPLE) from error

@@ -60,6 +60,8 @@ class RunSettings(PlainData):
     @classmethod
     def _model_string(cls, model: Any) -> Any:
         """The string of a model that was given as an object."""
+        if callable(model) and not hasattr(model, "spec"):
+            raise ValueError("it is a function, not a model. Write model=pc.Scripted(function)")
         return getattr(model, "spec", model)
 
     @pydantic.field_validator("variation", mode="before")

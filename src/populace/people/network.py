@@ -11,7 +11,8 @@ from populace.people.table import Id, People
 from populace.people.tables import to_frame
 
 _HINT = (
-    "Pass a table with the columns source and target, a list of pairs such as [(0, 1), (1, 2)], or a networkx graph."
+    "Pass a table with the columns source and target, a list of pairs such as [(0, 1), (1, 2)], or a networkx graph; "
+    "nx.from_numpy_array(matrix) makes one of a matrix."
 )
 
 

@@ -20,11 +20,12 @@ from populace.base.foreign import for_line
 from populace.base.formatting import plural
 from populace.base.table_files import UNREADABLE, reading_problem
 from populace.base.templates import FEW
+from populace.base.values import kind_of
 from populace.people.columns import to_column
 from populace.people.names import draw_names
 from populace.people.person import Person, no_attribute, unknown_column
 from populace.people.selection import explain_nobody, filter_expression, rows_of_ids
-from populace.people.tables import to_frame, with_valid_ids
+from populace.people.tables import to_frame, with_id_column, with_valid_ids
 
 Id = int | str
 
@@ -53,6 +54,7 @@ class People:
         frame: A table of polars or pandas, columns by name, or a list of rows as dicts. A column `id` of whole numbers
             or strings identifies people. Without one, the index of a pandas table does; otherwise people are numbered
             from 0.
+        id: The column that identifies people, where it has another name.
 
     Example:
         >>> people = People.named(4, seed=1).with_columns(age=[30, 41, 52, 63])
@@ -62,8 +64,11 @@ class People:
         0.25
     """
 
-    def __init__(self, frame: Any) -> None:
-        frame = frame.frame if isinstance(frame, People) else to_frame(frame, "the table", index="id", hint=_TABLES)
+    def __init__(self, frame: Any, *, id: str = "id") -> None:
+        index = "id" if id == "id" else ""
+        frame = frame.frame if isinstance(frame, People) else to_frame(frame, "the table", index=index, hint=_TABLES)
+        if id != "id":
+            frame = with_id_column(frame, id, "the table")
         if "id" not in frame.columns:
             frame = frame.clone().insert_column(0, pl.Series("id", np.arange(frame.height)))
         self._frame = with_valid_ids(frame)
@@ -103,15 +108,9 @@ class People:
             frame = pl.read_csv(path) if path.suffix.lower() == ".csv" else pl.read_parquet(path)
         except UNREADABLE as error:
             raise PeopleError(f"{path} could not be read: {reading_problem(error)}.") from error
-        if id not in frame.columns:
-            raise PeopleError(
-                f"{path} has no column {id!r}; its columns are {', '.join(frame.columns)}.",
-                "Name the column that identifies a person with id=…",
-            )
+        frame = with_id_column(frame, id, str(path))
         try:
-            if id != "id" and "id" in frame.columns:
-                raise PeopleError(f"both {id!r} and 'id' would be the id.", "Rename or drop one of them.")
-            return cls(frame.rename({id: "id"}) if id != "id" else frame)
+            return cls(frame)
         except PeopleError as error:
             raise PeopleError(f"{path}: {error.what}", error.hint) from error
 
@@ -205,6 +204,12 @@ class People:
         """
         if not expressions and not conditions:
             return self._select(self._frame)
+        wrong = next((each for each in expressions if not isinstance(each, pl.Expr)), None)
+        if wrong is not None:
+            raise PeopleError(
+                f"where takes conditions on columns, not an object of type {kind_of(type(wrong))}.",
+                'Write: people.where(age={"ge": 30}, shirt="blue"), or people.where(pl.col("age") >= 30).',
+            )
         try:
             selection = self._select(self._frame.filter(filter_expression(conditions, self.columns), *expressions))
             if not len(selection):
@@ -251,7 +256,9 @@ class People:
             known = frame["name"].to_list()[:500] if "name" in frame.columns else []
             raise UnknownNameError("person", str(who), known)
         if matches.height > 1:
-            raise PeopleError(f"{matches.height} people are named {who!r}.", "Name one by id.")
+            ids = matches["id"].to_list()
+            few = f"{', '.join(map(repr, ids[:5]))}{', …' if len(ids) > 5 else ''}"
+            raise PeopleError(f"{len(ids)} people are named {who!r}.", f"Name one by id: {few}.")
         return Person(matches.row(0, named=True))
 
     def count(self, **conditions: Any) -> int:

@@ -47,6 +47,28 @@ def to_frame(table: Any, place: str, *, index: str = "", hint: str = "") -> pl.D
     return frame
 
 
+def with_id_column(frame: pl.DataFrame, id: str, place: str) -> pl.DataFrame:
+    """The frame with the column that identifies people as `id`.
+
+    Args:
+        frame: The table.
+        id: The name of the column.
+        place: What the table is, as the beginning of a sentence.
+
+    Example:
+        >>> with_id_column(pl.DataFrame({"code": [7, 8]}), "code", "the table").columns
+        ['id']
+    """
+    if id not in frame.columns:
+        raise PeopleError(
+            f"{place} has no column {id!r}; its columns are {', '.join(frame.columns)}.",
+            "Name the column that identifies a person with id=…",
+        )
+    if id != "id" and "id" in frame.columns:
+        raise PeopleError(f"{place}: both {id!r} and 'id' would be the id.", "Rename or drop one of them.")
+    return frame.rename({id: "id"}) if id != "id" else frame
+
+
 def with_valid_ids(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with ids as Int64 or String; raises PeopleError if an id is missing, repeated or of another type."""
     ids = frame["id"]
@@ -69,7 +91,7 @@ def with_valid_ids(frame: pl.DataFrame) -> pl.DataFrame:
         row = int(ids.is_duplicated().arg_max() or 0)
         raise PeopleError(
             f"column 'id': {ids[row]!r} identifies more than one person (first in row {row + 1}).",
-            "Ids must differ.",
+            "Ids must differ. Names need not: leave id out, and people are numbered.",
         )
     return frame
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import TemplateError
+from populace.base.formatting import plural
 from populace.base.templates import FEW, Template, concat_texts
 from populace.people import HEARD, People
 from populace.prompting.inquiry import Situation
@@ -104,11 +105,16 @@ def compose(
 def _column(name: str, people: People, situation: Situation) -> pl.Series:
     column = situation.columns[name] if name in situation.columns else people[name]
     if column.null_count():
-        who = people.ids[int(column.is_null().arg_max() or 0)]
-        raise TemplateError(
-            f"{{{name}}} is empty for person {who!r}, and a prompt needs it.",
-            "Fill the column, or ask only those who have a value.",
-        )
+        who, others = people.ids[int(column.is_null().arg_max() or 0)], column.null_count() - 1
+        more = f" and {plural(others, 'other')}" if others else ""
+        value = "0" if column.dtype.is_numeric() else '"unknown"'
+        advice = f"Write {name}=column.fill_null({value}) in ask, or ask only people who have a value."
+        if name not in situation.columns:
+            advice = (
+                f'Fill the column: people["{name}"] = people["{name}"].fill_null({value}); '
+                f'or ask only people who have a value: people.where({name}={{"ne": None}}).'
+            )
+        raise TemplateError(f"{{{name}}} is empty for person {who!r}{more}, and a prompt needs it.", advice)
     if column.len() <= FEW:
         values = column.to_list()
         has_nan = any(map(operator.ne, values, values))

@@ -215,7 +215,9 @@ class Choice(Finite):
     def _plain_options(self) -> tuple[str, ...]:
         options: Any = self.options
         if isinstance(options, str):
-            parts = [part.strip() for part in options.replace(";", ",").split(",")]
+            parts = [part.strip() for part in re.split(r"[;,/|]|\bor\b", options) if part.strip()]
+            parts = parts if len(parts) > 1 else options.split()
+            parts = parts if len(parts) > 1 else ["yes", "no"]
             raise QuestionError(
                 f"{self.text!r}: the options are one text, {options!r}.",
                 f"Write each by itself: options={tuple(parts)!r}.",

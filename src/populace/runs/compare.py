@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.errors import UsageError
 from populace.base.formatting import plural
 from populace.journal import Journal
 from populace.runs.reader import RunReader
@@ -66,6 +67,10 @@ def compare(first: RunReader, second: RunReader) -> Comparison:
         >>> compare(one, two).settings, compare(one, one).equal
         ({'seed': (1, 2)}, True)
     """
+    for run in (first, second):
+        if not isinstance(run, RunReader):
+            name = repr(run) if isinstance(run, str) else "NAME"
+            raise UsageError(f"{name} is no run that was opened.", f"Write: compare(run, pc.open_run({name}))")
     steps = len(first.steps), len(second.steps)
     return Comparison(
         _settings(first, second), first_decision_difference(first, second), _metrics(first, second), steps

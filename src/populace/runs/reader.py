@@ -257,6 +257,8 @@ class RunReader:
         if at is None:
             return steps[-1]
         if at not in steps:
+            if isinstance(at, str):
+                raise UsageError(f"the step {at!r} is a text, not a number.", "Write the number without quotes.")
             raise UsageError(f"{self.name} has no step {at}; it has 0 to {steps[-1]}.")
         return at
 
