@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import hypothesis
@@ -8,6 +9,10 @@ import pytest
 from populace import Run, Scenario, simulate
 from support.models import Counting
 from support.scenarios import Shirts
+
+# A thread of OpenMP that waits for another keeps a processor busy; while several processes run tests, the model and
+# PyTorch would take ten times as long. The library reads this when it is loaded, here and in commands that tests start.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # How long an example takes depends on what else the machine does, and says nothing about what is tested.
 hypothesis.settings.register_profile(

@@ -156,6 +156,18 @@ def test_parity_finds_a_group_that_is_predicted_worse_and_leaves_a_handful_of_pe
         parity(human, Predictions.majority(human, 300), pl.Series("all", ["x"] * 300))
 
 
+def test_a_small_group_in_which_all_answers_are_right_is_not_called_unequal() -> None:
+    """Five of 105 people, each with one answer: where all five were right, the interval had no width of its own."""
+    item, rng = EvaluationItem("tea", "Tea?", ("yes", "no")), np.random.default_rng(6)
+    groups, unequal = pl.Series("town", ["small"] * 5 + ["large"] * 100), 0
+    for _ in range(60):
+        answers = (rng.random((105, 1)) > 0.9).astype(int)
+        human = HumanAnswers(tuple(map(str, range(105))), (item,), answers, np.full_like(answers, -1))
+        result = parity(human, Predictions.from_answers("yes", (item,), np.zeros_like(answers)), groups)
+        unequal += bool(result.unequal)
+    assert unequal <= 6
+
+
 def test_a_flip_moves_agents_as_far_as_people_where_agents_are_people() -> None:
     human = people(4_000)
     left, right = (

@@ -30,7 +30,9 @@ def test_path_dependence_is_found_where_a_rule_makes_the_start_decide() -> None:
     assert table["value"].to_list() == pytest.approx([1.0, 1.0])
     text = report(results).markdown
     assert f"Analysis: {DEPENDENCE}" in text
-    assert "depends on initial_share strongly: omega squared 1" in text.replace("\\", "")
+    text = text.replace("\\", "")
+    assert "depends on initial_share strongly: omega squared 1 (no interval), n = 14" in text
+    assert "Caution: runs of a start, or of a seed, all end alike" in text
 
 
 def test_no_dependence_is_claimed_where_answers_are_drawn_without_regard_to_the_start() -> None:
@@ -54,7 +56,9 @@ def test_fluctuation_of_independent_people_falls_with_the_root_of_their_number()
     ).run(workers=1, check=False)
     (row,) = results.analyses()["fluctuation(share_blue, workers)"].iter_rows(named=True)
     assert row["low"] < -0.5 < row["high"]
-    assert "to the power" in results.experiment.analyses[0].sentence(row)
+    sentence = results.experiment.analyses[0].sentence(row)
+    assert "to the power" in sentence
+    assert sentence.endswith("Caution: from 20 runs of a size the interval of a spread is too short.")
 
 
 def test_an_analysis_that_the_runs_do_not_allow_says_why() -> None:

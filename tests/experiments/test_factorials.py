@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 import statsmodels.formula.api as smf
+from scipy import stats
 
 from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
@@ -132,3 +133,35 @@ def test_panels_hold_metrics_and_people_of_all_runs() -> None:
         experiment_run(kept, 1, 0).metrics["share_blue"][-1]
         == kept.runs.filter(pl.col("replicate") == 0)["share_blue"][1]
     )
+
+
+def grid_runs(effect: Any, replicates: int = 25) -> pl.DataFrame:
+    rows = [(r, a, b, effect(r, a, b)) for r in range(replicates) for a in (0, 1) for b in (0, 1)]
+    return pl.DataFrame(rows, schema=["replicate", "a", "b", "y"], orient="row")
+
+
+def test_terms_that_do_not_vary_are_no_findings_in_common_seeds() -> None:
+    """Rounding made b and a:b findings with p = 2e-5, although the outcome does not depend on b."""
+    table = factorial_tests(grid_runs(lambda r, a, b: float(a * (r % 3))), "y", ["a", "b"], replicate="replicate")
+    a, b, both = table.iter_rows(named=True)
+    assert a["p"] < 0.001 and a["low"] > 0
+    for row in (b, both):
+        assert (row["effect"], row["p"], row["f"], row["low"]) == (0, 1, None, None)
+        assert "nothing varies" in row["warning"]
+    luck = np.random.default_rng(1).normal(size=25)
+    same = factorial_tests(
+        grid_runs(lambda r, a, b: luck[r] + 0.1 * a + 0.3 * b), "y", ["a", "b"], replicate="replicate"
+    )
+    assert same["p"].to_list() == [2.0**-24, 2.0**-24, 1.0] and same["high"].null_count() == 3
+
+
+def test_combinations_that_do_not_vary_show_no_precision_in_independent_runs() -> None:
+    """Constant combinations had F = 1e32, p = 0 and intervals of no width."""
+    nothing = factorial_tests(grid_runs(lambda r, a, b: float(a)), "y", ["a", "b"])
+    assert nothing["effect"].to_list() == pytest.approx([1, 0, 0])
+    assert nothing["p"].to_list() == [None, 1, 1] and nothing["low"].null_count() == 3
+    one = factorial_tests(grid_runs(lambda r, a, b: float(a * b * (r % 3))), "y", ["a", "b"])
+    varied = np.arange(25) % 3
+    half = stats.t.ppf(0.975, 24) * np.sqrt(4 * varied.var(ddof=1) / 24) / 2
+    assert (one["high"] - one["effect"])[0] == pytest.approx(half)
+    assert "taken to vary like the others" in one["warning"][0]

@@ -12,6 +12,7 @@ from populace.base.errors import UnknownNameError, UsageError
 from populace.engine.workspace import Workspace
 from populace.experiments import Experiment, Results, factorial_effects, family_effects, specification_curve
 from populace.experiments.folder import ExperimentFolder
+from populace.experiments.tables import arm_means, precision_table
 from populace.statistics import difference
 
 TWO_FACTORS: dict[str, Any] = {
@@ -208,3 +209,23 @@ def test_all_outcomes_together_are_one_family(tmp_path: Path) -> None:
     mine = family.filter(pl.col("outcome") == "share_blue")
     assert (mine["p_adjusted"] >= alone["p_adjusted"]).all() and mine["p"].to_list() == alone["p"].to_list()
     assert (mine["low_all"] < alone["low_all"]).all()
+
+
+def test_an_arm_whose_outcome_is_0_in_every_run_is_no_share_where_another_arm_is_beyond_1(tmp_path: Path) -> None:
+    """Ten runs without a case of an outcome that counts cases had the interval of a proportion, 0 to 0.26."""
+    results = planted(tmp_path)
+    counts = results.runs.with_columns(out=pl.when(pl.col("arm") == results.runs["arm"][0]).then(0.0).otherwise(7.0))
+    table = arm_means(counts, "out", counts["arm"].unique(maintain_order=True).to_list(), 0.95, share=False)
+    assert table["low"].null_count() == table.height
+    assert "says nothing about how far others would differ" in table["warning"][0]
+
+
+def test_precision_needs_two_runs_of_each_arm_and_says_nothing_without(tmp_path: Path) -> None:
+    results = planted(tmp_path, pairing=False)
+    arms = results.runs["arm"].unique(maintain_order=True).to_list()[:2]
+    runs = results.runs.filter(pl.col("arm").is_in(arms))
+    lost = runs.with_columns(
+        out=pl.when((pl.col("arm") == arms[1]) & (pl.col("replicate") > 0)).then(None).otherwise(1.5)
+    )
+    (row,) = precision_table(lost, "out", arms, arms[0], False, None, None, 0.8).iter_rows(named=True)
+    assert (row["sd"], row["needed"]) == (None, None)

@@ -14,6 +14,7 @@ import pytest
 
 from populace import Run, simulate
 from populace.base.errors import BudgetError, ModelFileError, WorldError
+from populace.minds import Mind, Planning
 from populace.models import SMOLLM2, Request, Scripted
 from populace.scenarios.party import Party
 from populace.scenarios.party.attendance import read_occasions
@@ -198,23 +199,32 @@ def test_two_people_of_one_name_are_refused() -> None:
 
 
 class Morning(Party):
-    """The first hours of a day."""
+    """The first hour of a day, for which people make short plans: a processor writes long ones for minutes."""
 
     def length(self) -> int:
         return 6
+
+    def make_mind(self) -> Mind:
+        mind = super().make_mind()
+        mind.planning = Planning(places=("home", "work", *self.public), strokes=(1, 2))
+        return mind
 
 
 @pytest.mark.embedded
 @pytest.mark.slow
 @pytest.mark.xdist_group("embedded")
-def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(tmp_path: Path) -> None:
+def test_a_short_day_on_the_embedded_model_leaves_no_answer_unhandled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A repair takes as long again, and replies that cannot be read are what a day has to cope with.
+    monkeypatch.setattr("populace.deciders.sampled.REPAIRS", 0)
     try:
         SMOLLM2.fetch()
     except ModelFileError as error:
         pytest.skip(f"the embedded model cannot be fetched: {error}")
     town = {"residents": 3, "embedder": "hashing", "utterances": 2}
     with pytest.raises(BudgetError):
-        simulate(Morning(**town), seed=1, workspace=tmp_path, max_calls=2)  # type: ignore[arg-type]
+        simulate(Morning(**town), seed=1, workspace=tmp_path, max_calls=1)  # type: ignore[arg-type]
     (folder,) = (tmp_path / "runs").iterdir()
     made = Run.open(folder).resume(max_calls=200)
     assert made.manifest.status.state == "complete"

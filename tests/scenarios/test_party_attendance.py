@@ -18,12 +18,17 @@ from support.outings import Midday, Outings
 SMALL = {"residents": 6, "days": 1, "event_day": 1, "event_begins": "11:00", "event_ends": "12:00"}
 
 
-def pair(seed: int, scenario: type[Party] = Party, **parameters: Any) -> tuple[Run, Run]:
+def pair(seed: int, scenario: type[Party], **parameters: Any) -> tuple[Run, Run]:
     told, untold = (
         simulate(scenario(**SMALL | parameters, told=told), decider="rule", seed=seed, keep="nothing")
         for told in (True, False)
     )
     return told, untold
+
+
+def outing(seed: int, **parameters: Any) -> tuple[Run, Run]:
+    """A pair of towns in which the event is the first thing in the morning."""
+    return pair(seed, Outings, event_begins="06:00", event_ends="07:00", **parameters)
 
 
 def test_who_would_have_been_there_anyway_does_not_count() -> None:
@@ -47,10 +52,10 @@ def test_a_planted_effect_is_found_by_person_and_place() -> None:
 
 
 def test_an_interval_needs_two_pairs_of_one_seed_each() -> None:
-    one = pair(1, Outings)
+    one = outing(1)
     with pytest.raises(UsageError, match="needs two pairs of runs or more; there is 1 pair"):
         attendance_effect([one], Outings)
-    other = pair(2, Outings)
+    other = outing(2)
     with pytest.raises(UsageError, match="different seeds"):
         attendance_effect([(one[0], other[1]), one], Outings)
     with pytest.raises(UnknownNameError, match="fair"):
@@ -58,7 +63,7 @@ def test_an_interval_needs_two_pairs_of_one_seed_each() -> None:
 
 
 def test_an_event_after_the_run_has_no_attendance() -> None:
-    pairs = [pair(seed, Outings, event_day=2) for seed in (1, 2)]
+    pairs = [outing(seed, event_day=2) for seed in (1, 2)]
     with pytest.raises(UsageError, match="ended before it was over"):
         attendance_effect(pairs, Outings)
     assert pairs[0][0].metrics["attendance"].to_list()[-1] is None
@@ -106,7 +111,7 @@ def test_an_effect_is_covered_as_often_and_zero_is_not() -> None:
 
 
 def test_in_towns_in_which_plans_ignore_the_news_there_is_noise_and_no_effect() -> None:
-    effect = attendance_effect([pair(seed, Outings) for seed in (1, 2, 3, 4)], Outings)
+    effect = attendance_effect([outing(seed) for seed in (1, 2, 3, 4)], Outings)
     assert effect.with_news != effect.without_news
     assert effect.estimate.contains(0)
 
@@ -120,7 +125,7 @@ def test_where_all_pairs_differ_by_the_same_number_the_people_say_how_sure_that_
 
 
 def test_a_planted_effect_in_such_a_town_is_found() -> None:
-    effect = attendance_effect([pair(seed, Outings, pull=0.5) for seed in range(6)], Outings)
+    effect = attendance_effect([outing(seed, pull=0.5) for seed in range(6)], Outings)
     assert effect.estimate.low > 0
 
 
@@ -128,7 +133,7 @@ def test_a_planted_effect_in_such_a_town_is_found() -> None:
 def test_a_planted_effect_is_found_in_nine_of_ten_towns() -> None:
     found, towns = 0, size(3, 40)
     for town in range(towns):
-        pairs = [pair(1000 * town + seed, Outings, pull=0.5) for seed in range(8)]
+        pairs = [outing(1000 * town + seed, pull=0.5) for seed in range(8)]
         found += attendance_effect(pairs, Outings).estimate.low > 0
     assert found >= (36 if IN_FULL else towns - 1)
 
@@ -137,7 +142,7 @@ def test_a_planted_effect_is_found_in_nine_of_ten_towns() -> None:
 def test_in_two_hundred_towns_the_interval_covers_zero_in_nineteen_of_twenty() -> None:
     covered, towns = 0, size(8, 200)
     for town in range(towns):
-        pairs = [pair(1000 * town + seed, Outings) for seed in range(5)]
+        pairs = [outing(1000 * town + seed) for seed in range(5)]
         covered += attendance_effect(pairs, Outings).estimate.contains(0)
     # The seeds are fixed; of eight other towns, fewer than six would be covered six times in a thousand.
     assert (0.93 * towns <= covered <= 0.97 * towns) if IN_FULL else covered >= 6

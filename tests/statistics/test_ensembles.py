@@ -103,7 +103,16 @@ def test_dependence_on_the_start_is_found_where_it_is() -> None:
         assert found.p > 0.02 and found.strength.value < 0.2
     still = path_dependence(frame.with_columns(end=pl.lit(1.0)), "start", "end", seed=1, resamples=50)
     assert (still.p, still.strength.value) == (1, 0)
-    assert still.strength.warning == "from 40 runs of a start a bootstrap interval is a little too short"
+    assert math.isnan(still.strength.low) and math.isnan(still.strength.high)
+    assert found.strength.warning == "from 40 runs of a start a bootstrap interval is a little too short"
+
+
+@pytest.mark.parametrize("ends", [("blue", "green"), (0.1, 0.9)])
+def test_starts_whose_runs_all_end_alike_show_no_precision(ends: tuple[object, object]) -> None:
+    frame = pl.DataFrame({"start": ["low"] * 60 + ["high"] * 60, "end": [ends[0]] * 60 + [ends[1]] * 60})
+    found = path_dependence(frame, "start", "end", seed=1, resamples=100)
+    assert found.strength.value == pytest.approx(1) and found.p < 0.02
+    assert math.isnan(found.strength.low) and "says nothing about how far others would differ" in found.strength.warning
 
 
 def test_starts_without_replicates_are_refused() -> None:

@@ -121,3 +121,27 @@ def test_competitors_may_be_numbers() -> None:
     )
     assert numbers["who"].to_list() == [int(name) for name in texts["who"]]
     assert numbers["mean"].to_list() == texts["mean"].to_list()
+
+
+def test_one_cluster_shows_no_precision_and_a_competitor_may_have_the_name_of_a_column() -> None:
+    rows = [(game, who, place, "town") for game in range(10) for place, who in enumerate(["game", "life", "bo"])]
+    frame = pl.DataFrame(rows, schema=["game", "who", "place", "life"], orient="row")
+    table = true_skill(frame, competitor="who", rank="place", ranking=["game"], cluster="life", resamples=20)
+    assert table["who"].to_list() == ["game", "life", "bo"]
+    assert table["low_by_cluster"].null_count() == 3
+
+
+def test_who_was_never_ranked_beside_another_keeps_the_prior_and_a_count_of_none() -> None:
+    rows = [(0, "ann", 1.0), (0, "bo", 2.0), (1, "cy", 1.0), (2, "ann", 1.0), (2, "di", float("nan"))]
+    frame = pl.DataFrame(rows, schema=["game", "who", "place"], orient="row")
+    table = true_skill(frame, competitor="who", rank="place", ranking=["game"])
+    found = {row["who"]: row for row in table.iter_rows(named=True)}
+    assert list(found) == ["ann", "cy", "bo"]
+    assert (found["cy"]["n"], found["cy"]["mean"], found["ann"]["n"]) == (0, 25.0, 1)
+    with pytest.raises(UsageError, match="two ranks in one ranking"):
+        true_skill(pl.concat([frame, frame]), competitor="who", rank="place", ranking=["game"])
+
+
+def test_a_missing_rank_is_refused_and_not_ranked_last() -> None:
+    with pytest.raises(UsageError, match="rank is missing"):
+        kendall_w(np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]]))

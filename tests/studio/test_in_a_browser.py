@@ -17,7 +17,7 @@ from populace.scenarios.forum import Forum
 from populace.scenarios.party import Party
 from support.audit import IN_FULL
 from support.society import resident
-from support.studio import browsing, served
+from support.studio import chromium, new_page, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.audit, pytest.mark.xdist_group("browser")]
 
@@ -25,11 +25,17 @@ SHOTS = Path(__file__).parents[2] / ".artefacts" / "studio"
 LONG_MS = 120_000
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
 @pytest.fixture
-def page() -> Iterator[Any]:
-    with browsing() as made:
-        made.set_default_timeout(20_000)
-        yield made
+def page(browser: Any) -> Iterator[Any]:
+    with new_page(browser) as page:
+        page.set_default_timeout(20_000)
+        yield page
 
 
 def at(name: str) -> str:

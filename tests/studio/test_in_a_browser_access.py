@@ -15,7 +15,7 @@ from populace.scenarios.norms import Norms
 from populace.scenarios.party import Party
 from support.audit import IN_FULL
 from support.studies import studied
-from support.studio import browsing, served
+from support.studio import browsing, open_page, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -108,9 +108,7 @@ def test_every_page_is_readable_in_light_and_in_dark(workspace: Path, home: str,
         for mode in ("light", "dark"):
             page.emulate_media(color_scheme=mode, reduced_motion="reduce")
             if mode == "light":
-                page.goto(home + address)
-                page.wait_for_selector("main .page-title")
-                page.wait_for_load_state("networkidle")
+                open_page(page, home + address)
             page.wait_for_function(f"document.body.classList.contains('body--dark') === {str(mode == 'dark').lower()}")
             seen = page.evaluate(PROBLEMS)
             assert seen["texts"] > 5, name
@@ -153,9 +151,7 @@ def test_every_control_of_every_page_is_reached_by_tab_and_shows_the_focus(
     for name, address in addresses(workspace).items():
         if not (IN_FULL or name in FEW):
             continue
-        page.goto(home + address)
-        page.wait_for_selector("main .page-title")
-        page.wait_for_load_state("networkidle")
+        open_page(page, home + address)
         pressed, seen = 0, page.evaluate(WALK)
         # A page that is still being drawn gets more controls meanwhile, and may take the focus away once.
         while seen["missed"] and pressed < 2 * seen["count"] + 10:

@@ -18,29 +18,30 @@ from populace.engine.workspace import Workspace
 from populace.journal import Journal
 from populace.runs.overview import run_state
 from support.audit import IN_FULL
-from support.studio import browsing, served
+from support.studio import chromium, new_page, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
+GATES = 5, 10
+"""The steps before which the run waits until the test lets it go on."""
 UNHURRIED = """
 import time
+from pathlib import Path
 from populace import Choice, People, Scenario, metric
 
 
 class Unhurried(Scenario):
-    '''People who take their time.'''
-
-    steps: int = 25
-    nap: float = 0.1
+    '''People who wait for a sign.'''
 
     def setup(self):
         return People.named(3, seed=self.rng).with_columns(drink="water")
 
     def length(self):
-        return self.steps
+        return 25
 
     async def step(self):
-        time.sleep(self.nap)
+        while self.t in {gates} and not (Path({folder!r}) / f"go-{{self.t}}").exists():
+            time.sleep(0.02)
         self.people["drink"] = await self.ask(self.people, Choice("Tea or coffee?", options=("tea", "coffee")))
 
     @metric
@@ -50,12 +51,18 @@ class Unhurried(Scenario):
 ADDRESS = "new?scenario=unhurried.py&model=scripted:uniform"
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
 @pytest.fixture
-def page(tmp_path: Path) -> Iterator[Any]:
-    (tmp_path / "unhurried.py").write_text(UNHURRIED)
-    with browsing() as made:
-        made.set_default_timeout(30_000)
-        yield made
+def page(tmp_path: Path, browser: Any) -> Iterator[Any]:
+    (tmp_path / "unhurried.py").write_text(UNHURRIED.format(gates=GATES, folder=str(tmp_path)))
+    with new_page(browser) as page:
+        page.set_default_timeout(60_000)
+        yield page
 
 
 def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
@@ -66,19 +73,30 @@ def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
 
 
 def started(page: Any, home: str, workspace: Path) -> Journal:
-    """A run that was started from the form and has some steps."""
+    """A run that was started from the form and waits before the first gate."""
     page.goto(home + ADDRESS)
     page.click("[data-testid=trust]")
     page.click("[data-testid=start-run]")
     page.wait_for_url("**/run/**")
     journal = Workspace(workspace).open("last")
-    until(lambda: len(journal.steps()) > 3)
+    until(lambda: len(journal.steps()) == GATES[0])
     return journal
+
+
+def open_gate(workspace: Path, gate: int) -> None:
+    """Let the run go on."""
+    (workspace / f"go-{gate}").touch()
+
+
+def open_gates(workspace: Path) -> None:
+    """Let the run go on to its end."""
+    for gate in GATES:
+        open_gate(workspace, gate)
 
 
 def undisturbed(workspace: Path) -> str:
     """The digest of the same run when nobody interferes."""
-    scenario = find_scenario(str(workspace / "unhurried.py"))(nap=0.0)
+    scenario = find_scenario(str(workspace / "unhurried.py"))()
     return simulate(scenario, model="scripted:uniform", workspace=workspace / "other").digest
 
 
@@ -90,6 +108,7 @@ def test_a_run_ends_with_the_same_journal_though_studio_was_killed(tmp_path: Pat
         process.kill()
         process.wait()
         assert run_state(Journal(journal.folder)) == "running"
+    open_gates(tmp_path)
     until(lambda: run_state(Journal(journal.folder)) == "complete")
     assert Journal(journal.folder).digest() == undisturbed(tmp_path)
     with served(tmp_path) as (home, _):
@@ -105,6 +124,7 @@ def test_a_run_that_was_killed_is_told_as_such_and_resumed_from_the_page(tmp_pat
         os.kill(writer, signal.SIGKILL)
         page.wait_for_selector("[data-testid=state] >> text=died")
         page.wait_for_selector(f"text=populace resume {journal.name}")
+        open_gates(tmp_path)
         page.click("[data-testid=resume]")
         page.wait_for_selector("[data-testid=state] >> text=complete")
     assert Journal(journal.folder).digest() == undisturbed(tmp_path)
@@ -122,9 +142,11 @@ def test_two_tabs_follow_a_run_that_is_written_and_go_on_after_studio_was_restar
         second = page.context.new_page()
         second.set_default_timeout(30_000)
         second.goto(f"{home}run/{journal.name}?tab=people")
-        for tab in (page, second):
-            before = len(journal.steps())
-            until(lambda tab=tab, before=before: shown_step(tab) >= before - 1)
+        for gate in GATES:
+            for tab in (page, second):
+                until(lambda tab=tab, gate=gate: shown_step(tab) == gate - 1)
+            if gate != GATES[-1]:
+                open_gate(tmp_path, gate)
         second.click("[data-testid=tab-usage]")
         second.wait_for_url("**tab=usage**")
         assert "tab=usage" not in page.url
@@ -133,6 +155,7 @@ def test_two_tabs_follow_a_run_that_is_written_and_go_on_after_studio_was_restar
     port = home.rstrip("/").rpartition(":")[2]
     with served(tmp_path, "--port", port) as (again, _):
         assert again == home
+        open_gates(tmp_path)
         until(lambda: len(journal.steps()) == 26)
         for tab in (page, second):
             until(lambda tab=tab: shown_step(tab) == 25)

@@ -144,9 +144,30 @@ def served(workspace: Path, *options: str) -> Iterator[tuple[str, subprocess.Pop
             process.kill()
 
 
+SETTLED = """() => new Promise(settled => {
+  const quiet = 120, latest = performance.now() + 3000;
+  const end = () => { watcher.disconnect(); settled(); };
+  let timer = setTimeout(end, quiet);
+  const watcher = new MutationObserver(() => {
+    clearTimeout(timer);
+    timer = setTimeout(end, performance.now() < latest ? quiet : 0);
+  });
+  watcher.observe(document.body, {subtree: true, childList: true, characterData: true});
+})"""
+"""Ends when nothing on the page has changed for a moment; a page that never rests is waited for some seconds."""
+
+
+def open_page(page: Any, address: str) -> None:
+    """Open a page of Studio and wait until all of it is drawn."""
+    page.goto(address)
+    page.wait_for_selector("main .page-title")
+    page.wait_for_function("window.socket?.connected")
+    page.evaluate(SETTLED)
+
+
 @contextmanager
-def browsing(**context: Any) -> Iterator[Any]:
-    """A page of a real Chromium; the test is skipped, and says so, where there is none."""
+def chromium() -> Iterator[Any]:
+    """A real Chromium; the test is skipped, and says so, where there is none."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine; on Debian: apt-get install chromium")
     from playwright.sync_api import sync_playwright
@@ -154,7 +175,23 @@ def browsing(**context: Any) -> Iterator[Any]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
-            page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context}).new_page()
-            yield page
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def new_page(browser: Any, **context: Any) -> Iterator[Any]:
+    """A page of a browser that shares nothing with its other pages."""
+    own = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
+    try:
+        yield own.new_page()
+    finally:
+        own.close()
+
+
+@contextmanager
+def browsing(**context: Any) -> Iterator[Any]:
+    """A page of a real Chromium of its own."""
+    with chromium() as browser, new_page(browser, **context) as page:
+        yield page

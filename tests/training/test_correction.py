@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -109,9 +109,9 @@ def test_a_model_that_answers_nothing_after_training_is_a_result(
 ) -> None:
     sample, calls = correction_module.sample_decisions, []
 
-    def sample_or_nothing(run: RunReader, count: int, generator: np.random.Generator) -> pl.DataFrame:
-        calls.append(run.name)
-        decisions = sample(run, count, generator)
+    def sample_or_nothing(runs: Sequence[RunReader], count: int, generator: np.random.Generator) -> pl.DataFrame:
+        calls.append(runs[0].name)
+        decisions = sample(runs, count, generator)
         return decisions if len(calls) < 3 else decisions.head(0)
 
     monkeypatch.setattr(correction_module, "sample_decisions", sample_or_nothing)
@@ -132,8 +132,8 @@ def test_a_base_that_answers_nothing_is_named_with_its_answers(
     monkeypatch.setattr(
         correction_module,
         "sample_decisions",
-        lambda run, count, generator: sample(run, count, generator).head(
-            24 if "Drink" in str(run.prompts()["user"][0]) else 0
+        lambda runs, count, generator: sample(runs, count, generator).head(
+            24 if "Drink" in str(runs[0].prompts()["user"][0]) else 0
         ),
     )
     with pytest.raises(TrainingError, match="answered nothing in .* that can be scored; its answers: 24 ok"):
@@ -228,6 +228,40 @@ def test_reinforcement_corrects_too(place: Path, tmp_path: Path) -> None:
     assert results[1].drift > 0
 
 
+def test_scores_of_all_options_become_targets_that_the_leash_allows(place: Path, tmp_path: Path) -> None:
+    settings = {"learning_rate": 3e-2, "passes": 3, "batch": 8, "length": 256, "kl": 0.5}
+    mine = plan(place, method="supervised", rounds=1, seeds=[1], runs=2, supervised=settings)
+    correction = Correction(mine, tmp_path / "c")
+    results = correction.run()
+    table = results_table(results)
+    rises = {arm: score_at(table, arm, 1) - score_at(table, arm, 0) for arm in mine.arms}
+    assert rises["feedback"] > 0.15
+    assert rises["feedback"] > rises["control"] + 0.1
+    assert [each.lessons for each in results] == [24, 0, 24, 0]
+    # Two simulations of meals a round and arm, where both arms share the first; and one of the held-out scenario.
+    assert len(list(correction.workspace.names())) == 7
+    row = {"words": ["soup", "bread"], "probabilities": [0.2, 0.8]}
+    shares = correction.lessons.target_shares(pl.DataFrame([row]), "feedback", np.random.default_rng(1))
+    gained = 0.2 * np.exp(1 / 0.5)
+    assert shares[0].tolist() == pytest.approx([gained / (gained + 0.8), 0.8 / (gained + 0.8)])
+
+
+def test_decisions_without_a_score_teach_nothing(place: Path, tmp_path: Path) -> None:
+    mine = plan(place, method="supervised", score={"prefer": {"soup": 1.0, "bread": 0.0}})
+    lessons = Correction(mine, tmp_path / "c").lessons
+    table = pl.DataFrame(
+        [
+            {"words": ["soup", "cake"], "probabilities": [0.5, 0.5]},
+            {"words": ["bread", "soup"], "probabilities": [1.0, 0.0]},
+        ]
+    )
+    for arm in mine.arms:
+        unknown, known = lessons.target_shares(table, arm, np.random.default_rng(1))
+        assert np.isnan(unknown).all()
+        assert known.sum() == pytest.approx(1)
+        assert (known > 0).all()
+
+
 def test_people_of_a_table_are_learned_and_shuffled_shares_are_not(place: Path, tmp_path: Path) -> None:
     folder = corpus(tmp_path / "people", {"": 0.1})
     score = {"human": {"decisions": str(folder), "licences": ["CC0-1.0"]}}
@@ -250,11 +284,11 @@ def test_with_preferences_what_people_chose_is_better_than_what_the_model_chose(
     correction = Correction(mine, tmp_path / "c")
     row = {"system": "P", "user": "Food?", "lead": "A:", "words": ["soup", "bread"], "replies": [" soup", " bread"]}
     table = pl.DataFrame([row | {"probabilities": [0.5, 0.5], "option": number % 2} for number in range(400)])
-    better = correction._pairs(table, None, "feedback", np.random.default_rng(1)).table["better"]
+    better = correction.lessons.pairs(table, None, "feedback", np.random.default_rng(1)).table["better"]
     # People choose bread in a quarter: three soups for each bread, where the model chose the other one.
     assert (better == " soup").sum() == pytest.approx(150, abs=25)
     assert (better == " bread").sum() == pytest.approx(50, abs=20)
-    coins = correction._pairs(table, None, "control", np.random.default_rng(1)).table["better"]
+    coins = correction.lessons.pairs(table, None, "control", np.random.default_rng(1)).table["better"]
     assert (coins == " soup").mean() == pytest.approx(0.5, abs=0.1)
 
 
@@ -321,14 +355,17 @@ def test_a_rule_a_judge_and_a_function_score(tmp_path: Path) -> None:
 
 def test_the_judge_of_the_recipe_rewards_what_a_trait_says() -> None:
     recipe = CorrectionPlan.read(Path(__file__).parents[2] / "recipes" / "correct-norms.yaml")
-    seen = "Yesterday {} of the 9 people in the office wore blue and {} wore green."
     traits = ("an extremely conformist", "a conformist", "a low conformist", "a non-conformist")
-    rows = [
-        {"system": f"You are Ann, {trait} person.", "user": seen.format(first, 9 - first), "word": "blue"}
-        for first in (7, 2)
-        for trait in traits
-    ]
-    table = pl.DataFrame([*rows, {"system": "", "user": seen.format(3, 3), "word": "blue"}])
+    fields = [(first, 9 - first, trait) for first in (7, 2) for trait in traits] + [(3, 3, "a conformist")]
+    table = pl.DataFrame(
+        {
+            "word": ["blue"] * len(fields),
+            "fields": [
+                json.dumps({"first": "blue", "second": "green", "firsts": firsts, "seconds": seconds, "trait": trait})
+                for firsts, seconds, trait in fields
+            ],
+        }
+    )
     scores = recipe.score.score(table, Workspace())
     assert scores[:8].tolist() == [1, 1, 0, 0, 0, 0, 1, 1]
     assert np.isnan(scores[8])
@@ -385,7 +422,7 @@ def test_files_that_a_plan_names_are_relative_to_it(place: Path, tmp_path: Path)
             {"score": {"human": {"decisions": "x", "licences": ["MIT"]}}, "method": "reinforcement"},
             "most common answer",
         ),
-        ({"method": "supervised"}, "needs `human`"),
+        ({"score": {"people": True}, "method": "supervised"}, "not all"),
         ({"unknown": 1}, "unknown"),
     ],
 )

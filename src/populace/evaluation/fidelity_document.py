@@ -34,10 +34,11 @@ PUBLISHED = pl.DataFrame(
 """Published figures of other agents; their people, items and retest are others than those of a report."""
 
 _TABLE_CAPTION = (
-    "Each with its 95 % interval. Retest, normalised accuracy and the share of the gap closed are on the answers of "
+    "Each with its 95 % interval. The advantage is accuracy less that of the majority. Retest, normalised accuracy and "
+    "the share of the gap closed are on the answers of "
     "people who were asked twice, the other figures on all answers with a prediction."
 )
-_FIGURES = ("accuracy", "log_loss", "brier", "majority", "retest", "normalised", "gap_closed")
+_FIGURES = ("accuracy", "log_loss", "brier", "majority", "advantage", "retest", "normalised", "gap_closed")
 
 
 def fidelity_document(report: FidelityReport) -> ReportDocument:
@@ -53,18 +54,21 @@ def fidelity_document(report: FidelityReport) -> ReportDocument:
 def _findings(report: FidelityReport) -> list[str]:
     texts = []
     for result in report.results[: len(report.arms)]:
-        text = f"{result.name} gets {_text(result.accuracy)} of the answers right; the majority of other people "
-        text += f"gets {_text(result.majority)}."
+        text = (
+            f"{result.name} gets {estimate_text(result.accuracy)} of the answers right; the majority of other people "
+        )
+        text += f"gets {estimate_text(result.majority)}."
         if result.gap_closed is not None and result.normalised is not None:
-            text += f" Its normalised accuracy is {_text(result.normalised)}, and it closes "
-            text += f"{_text(result.gap_closed)} of the gap between majority and retest."
+            text += f" Its normalised accuracy is {estimate_text(result.normalised)}"
+            closes = f", and it closes {estimate_text(result.gap_closed)} of the gap between majority and retest."
+            text += closes if np.isfinite(result.gap_closed.value) else f"; {result.gap_closed.warning}."
         else:
             text += " Nobody was asked twice, so there is no ceiling and no normalised accuracy."
         texts.append(text)
     floors = report.results[len(report.arms) :]
     best = max(floors, key=lambda result: result.accuracy.value, default=None)
     if best is not None:
-        texts.append(f"The best simple model, {best.name}, gets {_text(best.accuracy)} right.")
+        texts.append(f"The best simple model, {best.name}, gets {estimate_text(best.accuracy)} right.")
     return texts
 
 
@@ -89,10 +93,13 @@ def _body(report: FidelityReport) -> Iterator[Block]:
     kinds = ["agent"] * len(report.arms) + ["floor"] * len(report.floors)
     columns: dict[str, list[Any]] = {"arm": [result.name for result in report.results], "kind": list(kinds)}
     for figure in _FIGURES:
-        columns[figure] = [_text(getattr(result, figure)) for result in report.results]
+        columns[figure] = [estimate_text(getattr(result, figure)) for result in report.results]
     columns["answers"] = [result.cells for result in report.results]
     columns["left_out"] = [result.left_out for result in report.results]
     yield Table(pl.DataFrame(columns), _TABLE_CAPTION)
+    cautions = report.cautions()
+    if cautions:
+        yield Prose(cautions, bullets=True)
     yield from _units(report)
     yield from _groups(report)
     yield from _population(report)
@@ -127,9 +134,9 @@ def _units(report: FidelityReport) -> Iterator[Block]:
     rows = [
         {
             "arm": arm.name,
-            "mae": _text(result.mae),
-            "correlation_by_person": _text(mean_correlation(report.human, arm, "person")),
-            "correlation_by_item": _text(mean_correlation(report.human, arm, "item")),
+            "mae": estimate_text(result.mae),
+            "correlation_by_person": estimate_text(mean_correlation(report.human, arm, "person")),
+            "correlation_by_item": estimate_text(mean_correlation(report.human, arm, "item")),
         }
         for arm, result in zip((*report.arms, *report.floors), report.results, strict=True)
     ]
@@ -158,8 +165,8 @@ def _groups(report: FidelityReport) -> Iterator[Block]:
         yield Heading("Sensitivity")
         rows = [
             (
-                each.flip.column, f"{each.flip.first.label} → {each.flip.second.label}", _text(each.slope),
-                _text(each.correlation), each.people[0], each.people[1],
+                each.flip.column, f"{each.flip.first.label} → {each.flip.second.label}", estimate_text(each.slope),
+                estimate_text(each.correlation), each.people[0], each.people[1],
             )
             for each in report.sensitivities
         ]  # fmt: skip
@@ -219,7 +226,7 @@ def _limits(report: FidelityReport) -> Iterator[str]:
         if each.slope.low > 1 or each.slope.high < 1:
             found = True
             how = "too far" if each.slope.low > 1 else "too little"
-            yield f"Answers move {how} with {each.flip.column}: slope {_text(each.slope)}."
+            yield f"Answers move {how} with {each.flip.column}: slope {estimate_text(each.slope)}."
     for unequal in report.parities:
         if unequal.unequal:
             found = True
@@ -229,17 +236,18 @@ def _limits(report: FidelityReport) -> Iterator[str]:
 
 
 def _limits_of(result: Fidelity, floors: tuple[Fidelity, ...]) -> Iterator[str]:
-    if result.gap_closed is not None and result.gap_closed.high < 0:
+    if result.advantage.high < 0:
         yield "predicts single people worse than the majority of others does."
-    elif result.gap_closed is not None and result.gap_closed.low <= 0:
+    elif not result.advantage.low > 0:
         yield "is not shown to predict single people better than the majority of others does."
     better = [floor for floor in floors if floor.accuracy.value > result.accuracy.high]
     if better:
         best = max(better, key=lambda floor: floor.accuracy.value)
-        yield f"gets fewer answers right than a simple model: {best.name}, {_text(best.accuracy)}."
+        yield f"gets fewer answers right than a simple model: {best.name}, {estimate_text(best.accuracy)}."
     sharper = [floor for floor in floors if floor.log_loss.high < result.log_loss.low]
     if sharper:
-        yield f"gives probabilities that are worse than those of {sharper[0].name}: log-loss {_text(result.log_loss)}."
+        loss = estimate_text(result.log_loss)
+        yield f"gives probabilities that are worse than those of {sharper[0].name}: log-loss {loss}."
 
 
 def _rows(report: FidelityReport) -> list[IntervalRow]:
@@ -254,5 +262,10 @@ def _row(label: str, estimate: Estimate) -> IntervalRow:
     return IntervalRow(label, estimate.value, low, high)
 
 
-def _text(estimate: Estimate | None) -> str:
-    return "–" if estimate is None else f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+def estimate_text(estimate: Estimate | None) -> str:
+    """An estimate with its interval to three digits; a dash where there is none."""
+    if estimate is None or not np.isfinite(estimate.value):
+        return "–"
+    known = np.isfinite([estimate.low, estimate.high]).all()
+    ends = f"[{estimate.low:.3f}, {estimate.high:.3f}]" if known else "(no interval)"
+    return f"{estimate.value:.3f} {ends}"

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import HumanDataError
-from populace.evaluation.fidelity_document import fidelity_document
+from populace.evaluation.fidelity_document import estimate_text, fidelity_document
 from populace.evaluation.human_answers import HumanAnswers
 from populace.evaluation.leakage import Leak
 from populace.evaluation.parity import Parity, parity
@@ -22,7 +22,7 @@ from populace.evaluation.sensitivity import GroupSensitivity
 from populace.experiments.reports.document import ReportDocument
 from populace.statistics import Estimate
 
-FIGURES = ("accuracy", "log_loss", "brier", "mae", "majority", "retest", "normalised", "gap_closed")
+FIGURES = ("accuracy", "log_loss", "brier", "mae", "majority", "advantage", "retest", "normalised", "gap_closed")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class FidelityReport:
         if twice is not None:
             raise HumanDataError(f"two arms have the name {twice!r}.", "Rename one of the files.")
         results = tuple(fidelity(human, each, others, clusters=clusters, seed=seed) for each in (*arms, *floors))
-        parities = tuple(parity(human, arms[-1], column, seed=seed) for column in by)
+        parities = tuple(parity(human, arms[-1], column) for column in by)
         return cls(
             name, human, tuple(arms), tuple(floors), results, clusters, model, subject, parities, tuple(sensitivities),
             tuple(leaks),
@@ -155,6 +155,16 @@ class FidelityReport:
             "leaks": [str(leak) for leak in self.leaks],
         }
 
+    def cautions(self) -> list[str]:
+        """Where intervals may be worse than they say, in sentences: each with the figures that it is about."""
+        about: dict[str, list[str]] = {}
+        for result in self.results:
+            for figure in FIGURES:
+                estimate = getattr(result, figure)
+                if estimate is not None and estimate.warning:
+                    about.setdefault(estimate.warning, []).append(f"{figure} of {result.name}")
+        return [f"{warning[0].upper()}{warning[1:]} ({_some(names)})." for warning, names in about.items()]
+
     def table(self) -> pl.DataFrame:
         """A row for each arm and floor, with the figures that matter most."""
         figures = ("accuracy", "majority", "retest", "normalised", "gap_closed")
@@ -170,9 +180,8 @@ class FidelityReport:
         return self.document().write(to, self.figures())
 
 
-def estimate_text(estimate: Estimate | None) -> str:
-    """An estimate with its interval to three digits; a dash where there is none."""
-    return "–" if estimate is None else f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _numbers(estimate: Estimate | None) -> dict[str, float | None] | None:

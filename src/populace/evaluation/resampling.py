@@ -4,6 +4,7 @@ A figure is a ratio of sums over person × item cells. Drawing people anew says 
 drawing items anew as well says how it would differ for other items too.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -12,7 +13,10 @@ import numpy.typing as npt
 
 from populace.base.errors import UsageError
 from populace.base.randomness import stream
-from populace.statistics.intervals import Estimate, t_quantile
+from populace.statistics import cautions
+from populace.statistics.intervals import Estimate, t_quantile, wilson
+from populace.statistics.proportions import mid_p
+from populace.statistics.values import ROUNDING, check_level
 
 Matrix = npt.NDArray[np.float64]
 Clusters = Literal["people", "items", "both"]
@@ -46,12 +50,17 @@ def cluster_estimate(
     level: float = 0.95,
     draws: int = DRAWS,
     seed: int = 0,
+    share: bool = False,
 ) -> Estimate:
     """A figure with the interval of a bootstrap over whole people, whole items, or both.
 
     The interval is the figure plus and minus Student's quantile times the spread of the draws. For both, the variance
     is that over people plus that over items, less that of single cells, which is in each of them. Drawing both at once
     holds the cells three times, which tells how much they are.
+
+    The interval of a share lies between 0 and 1: it is Wilson's with as many trials as would give the share this
+    spread. Where nothing varies, it is the exact one (mid-P) with people, or items, as trials; figures that are no
+    shares have none then, because equal values show no precision. `warning` says where an interval may be too short.
 
     Args:
         cells: Values by name, each a row for each person and a column for each item; NaN where there is none.
@@ -60,6 +69,7 @@ def cluster_estimate(
         level: The confidence level.
         draws: How often.
         seed: The seed of the draws.
+        share: Whether the figure lies between 0 and 1.
 
     Example:
         >>> values = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, np.nan]])
@@ -71,34 +81,57 @@ def cluster_estimate(
     if len(shapes) != 1:
         raise UsageError(f"the tables of cells have different shapes: {sorted(shapes)}.")
     ((count, width),) = shapes
-    value = float(_figure(cells, statistic, np.ones((1, count)), np.ones((1, width)))[0])
-    variance = _variance(cells, statistic, clusters, draws, seed)
-    n = count if clusters == "people" else width if clusters == "items" else min(count, width)
+    known = np.any([~np.isnan(values) for values in cells.values()], axis=0)
+    people, items = int(known.any(axis=1).sum()), int(known.any(axis=0).sum())
+    n = people if clusters == "people" else items if clusters == "items" else min(people, items)
     if n < 2:
         raise UsageError(f"an interval over {_WORDS[clusters]} needs at least two of them, not {n}.")
-    half = t_quantile(level, n - 1) * variance**0.5
-    return Estimate(value, value - half, value + half, n, level, f"bootstrap over {_WORDS[clusters]}")
+    value = float(_figure(cells, statistic, np.ones((1, count)), np.ones((1, width)))[0])
+    method = f"bootstrap over {_WORDS[clusters]}"
+    if not math.isfinite(value):
+        return Estimate(math.nan, math.nan, math.nan, n, level, method)
+    variance, skewness = _spread_of_draws(cells, statistic, clusters, draws, seed)
+    if variance <= (ROUNDING * max(1.0, abs(value))) ** 2:
+        low, high = mid_p(min(1.0, max(0.0, value)), n, check_level(level)) if share else (math.nan, math.nan)
+        return Estimate(value, low, high, n, level, method, 0, "" if share and value in (0.0, 1.0) else _SAME)
+    quantile = t_quantile(level, n - 1)
+    low, high = value - quantile * variance**0.5, value + quantile * variance**0.5
+    if share:
+        low, high = wilson(value, value * (1 - value) / variance, z=quantile)
+    warning = "" if share else _skewed(skewness)
+    if n < cautions.ENOUGH:
+        warning = f"{n} {_WORDS[clusters]} are too few to tell how far others would differ"
+    return Estimate(value, low, high, n, level, method, 0, warning)
 
 
 _WORDS = {"people": "people", "items": "items", "both": "people and items"}
+_SAME = "the figure is the same for everybody, which says nothing about how far others would differ"
 
 
-def _variance(cells: Mapping[str, Matrix], statistic: Statistic, clusters: Clusters, draws: int, seed: int) -> float:
+def _skewed(skewness: float) -> str:
+    """A caution where the draws are so skewed that an interval with equal halves is too short on one side."""
+    return "a few cases decide the figure, and the interval is too short" if abs(skewness) > cautions.SKEWED else ""
+
+
+def _spread_of_draws(
+    cells: Mapping[str, Matrix], statistic: Statistic, clusters: Clusters, draws: int, seed: int
+) -> tuple[float, float]:
+    """The variance of a figure over draws, and the larger skewness of drawing people and drawing items."""
     ((count, width),) = {values.shape for values in cells.values()}
     everybody, everything = np.ones((draws, count)), np.ones((draws, width))
     rng = stream(seed, f"evaluation/{clusters}")
-    people = items = 0.0
+    people = items = skewness = 0.0
     if clusters != "items":
         figures = _figure(cells, statistic, _counts(rng, draws, count), everything)
-        people = _spread(figures) * count / max(count - 1, 1)
+        people, skewness = _spread(figures) * count / max(count - 1, 1), _skewness(figures)
     if clusters != "people":
         figures = _figure(cells, statistic, everybody, _counts(rng, draws, width))
-        items = _spread(figures) * width / max(width - 1, 1)
+        items, skewness = _spread(figures) * width / max(width - 1, 1), max(skewness, _skewness(figures), key=abs)
     if clusters != "both":
-        return people + items
+        return people + items, skewness
     crossed = _spread(_figure(cells, statistic, _counts(rng, draws, count), _counts(rng, draws, width)))
     single = max(crossed - people - items, 0.0)
-    return max(people + items - single, people, items)
+    return max(people + items - single, people, items), skewness
 
 
 def _counts(rng: np.random.Generator, draws: int, count: int) -> Matrix:
@@ -112,3 +145,9 @@ def _figure(cells: Mapping[str, Matrix], statistic: Statistic, people: Matrix, i
 def _spread(figures: Matrix) -> float:
     finite = figures[np.isfinite(figures)]
     return float(finite.var(ddof=1)) if len(finite) > 1 else float("nan")
+
+
+def _skewness(figures: Matrix) -> float:
+    finite = figures[np.isfinite(figures)]
+    spread = float(finite.std()) if len(finite) else 0.0
+    return float(((finite - finite.mean()) ** 3).mean()) / spread**3 if spread > 0 else 0.0

@@ -4,8 +4,9 @@ A cell is one person's answer to one item. The floor is the majority of other pe
 answer at another time: nobody can be expected to predict people better than they predict themselves.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from populace.evaluation.human_answers import HumanAnswers
 from populace.evaluation.predictions import Predictions
 from populace.evaluation.resampling import Clusters, cluster_estimate
 from populace.statistics.intervals import Estimate, estimates_table
+from populace.statistics.values import ROUNDING
 
 Matrix = npt.NDArray[np.float64]
 
@@ -89,8 +91,10 @@ class Fidelity:
         brier: Its mean Brier score.
         majority: The accuracy of the majority of other people.
         retest: How often people repeat their own answer; None without a retest.
-        normalised: Accuracy divided by retest.
+        normalised: Accuracy divided by retest; NaN where nobody repeats an answer.
         gap_closed: The share of the gap between majority and retest that it closes; 0 is the majority, 1 the retest.
+            It is NaN where the gap cannot be told from 0: there is then nothing to close.
+        advantage: Accuracy less that of the majority, over the same answers.
         cells: How many cells were compared.
         left_out: How many answers of people had no prediction.
         mae: The mean absolute error over ordered items, as a share of the scale; None where no item has an order.
@@ -104,6 +108,7 @@ class Fidelity:
     retest: Estimate | None
     normalised: Estimate | None
     gap_closed: Estimate | None
+    advantage: Estimate
     cells: int
     left_out: int
     mae: Estimate | None = None
@@ -112,7 +117,7 @@ class Fidelity:
         """A row for each figure."""
         figures = {
             name: value
-            for name in ("accuracy", "log_loss", "brier", "mae", "majority", "retest", "normalised", "gap_closed")
+            for name in (*"accuracy log_loss brier mae majority advantage retest normalised gap_closed".split(),)
             if (value := getattr(self, name)) is not None
         }
         return estimates_table(list(figures.values()), agent=[self.name] * len(figures), figure=list(figures))
@@ -151,7 +156,7 @@ def fidelity(
         raise HumanDataError(f"{predictions.name} has no prediction for any answer.")
 
     def estimate(name: str, cells: Mapping[str, Matrix]) -> Estimate:
-        return cluster_estimate(cells, _FIGURES[name], clusters=clusters, seed=seed)
+        return cluster_estimate(cells, _FIGURES[name], clusters=clusters, seed=seed, share=name == "share")
 
     same_cells = np.where(predicted, floor, np.nan)
     compared = predicted & ~np.isnan(repeated)
@@ -162,16 +167,17 @@ def fidelity(
     with_retest = bool(compared.any())
     return Fidelity(
         name=predictions.name,
-        accuracy=estimate("mean", {"value": agent.correct}),
+        accuracy=estimate("share", {"value": agent.correct}),
         log_loss=estimate("mean", {"value": agent.log_loss}),
         brier=estimate("mean", {"value": agent.brier}),
-        majority=estimate("mean", {"value": same_cells}),
-        retest=estimate("mean", {"value": triple["retest"]}) if with_retest else None,
-        normalised=estimate("normalised", triple) if with_retest else None,
-        gap_closed=estimate("gap_closed", triple) if with_retest else None,
+        majority=estimate("share", {"value": same_cells}),
+        retest=estimate("share", {"value": triple["retest"]}) if with_retest else None,
+        normalised=_explained(estimate("normalised", triple)) if with_retest else None,
+        gap_closed=_told_apart(estimate("gap_closed", triple), estimate("gap", triple)) if with_retest else None,
+        advantage=estimate("advantage", {"agent": agent.correct, "majority": same_cells}),
         cells=int(predicted.sum()),
         left_out=int(((human.answers >= 0) & ~predicted).sum()),
-        mae=estimate("mean", {"value": agent.distance}) if (~np.isnan(agent.distance)).any() else None,
+        mae=estimate("share", {"value": agent.distance}) if (~np.isnan(agent.distance)).any() else None,
     )
 
 
@@ -187,7 +193,28 @@ def _gap_closed(means: Mapping[str, Matrix]) -> Matrix:
     return share
 
 
-_FIGURES = {"mean": lambda means: means["value"], "normalised": _normalised, "gap_closed": _gap_closed}
+_FIGURES: dict[str, Callable[[Mapping[str, Matrix]], Matrix]] = {
+    "mean": lambda means: means["value"],
+    "share": lambda means: means["value"],
+    "normalised": _normalised,
+    "gap": lambda means: means["retest"] - means["majority"],
+    "gap_closed": _gap_closed,
+    "advantage": lambda means: means["agent"] - means["majority"],
+}
+
+
+def _explained(normalised: Estimate) -> Estimate:
+    return normalised if math.isfinite(normalised.value) else replace(normalised, warning="nobody repeated an answer")
+
+
+def _told_apart(closed: Estimate, gap: Estimate) -> Estimate:
+    """The share of a gap that is closed, as far as there is a gap."""
+    if gap.low > 0 or (math.isnan(gap.low) and gap.value > ROUNDING):
+        return closed
+    text = f"the gap between majority and retest cannot be told from 0: {gap}"
+    if gap.value <= ROUNDING:
+        text = "people repeat their answers no more often than the majority predicts them, so that there is no gap"
+    return replace(closed, value=math.nan, low=math.nan, high=math.nan, warning=text)
 
 
 def calibration(human: HumanAnswers, predictions: Predictions, bins: int = 10) -> pl.DataFrame:

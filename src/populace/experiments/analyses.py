@@ -7,6 +7,7 @@ the number of agents).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 from typing import Any, Literal, get_args
@@ -78,7 +79,8 @@ class Analysis(pydantic.BaseModel):
             paired: Whether runs of one replicate share their seed; they are then drawn and exchanged together.
             level: The confidence level.
 
-        A combination that does not allow the analysis has a row that says why, under `note`.
+        A combination that does not allow the analysis has a row that says why, under `note`. Otherwise `note` says
+        where the interval may be worse than it claims.
         """
         others = [name for name in factors if name != self.factor]
         complete = runs.filter(pl.col("status") == "complete")
@@ -104,17 +106,19 @@ class Analysis(pydantic.BaseModel):
         """A row of the table in words."""
         if row["value"] is None:
             return f"{self.outcome} by {self.factor}: {row['note']}"
-        interval = f"{row['value']:.3g} [{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
+        ends = "(no interval)" if row["low"] is None else f"[{row['low']:.3g}, {row['high']:.3g}]"
+        interval = f"{row['value']:.3g} {ends}, n = {row['n']}"
+        caution = f" Caution: {row['note']}." if row["note"] else ""
         if self.kind == "fluctuation":
             return (
                 f"The spread of {self.outcome} between seeds changes with the number of agents ({self.factor}) to the "
-                f"power {interval}; people who act independently give −0.5."
+                f"power {interval}; people who act independently give −0.5.{caution}"
             )
         if row["p"] > _CHANCE:
             verdict = f"No dependence of {self.outcome} on {self.factor} that can be told from chance"
         else:
             verdict = f"{self.outcome} depends on {self.factor} {_strength(row['value'])}"
-        return f"{verdict}: {row['measure']} {interval}, p {p_text(row['p'], equals='= ')}."
+        return f"{verdict}: {row['measure']} {interval}, p {p_text(row['p'], equals='= ')}.{caution}"
 
 
 _COLUMNS: Any = dict.fromkeys(("value", "low", "high", "p"), pl.Float64) | dict.fromkeys(("measure", "note"), pl.String)
@@ -123,7 +127,8 @@ _CHANCE = 0.05
 
 def _cells(estimate: Estimate, p: float | None, measure: str) -> dict[str, Any]:
     values = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-    return values | {"p": p, "n": estimate.n, "measure": measure, "note": None}
+    figures = {name: None if math.isnan(value) else value for name, value in values.items()}
+    return figures | {"p": p, "n": estimate.n, "measure": measure, "note": estimate.warning or None}
 
 
 def _strength(value: float) -> str:

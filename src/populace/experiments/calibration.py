@@ -5,6 +5,7 @@ same seeds, so that points differ by their knobs and not by chance. The fit is t
 held-out targets.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from populace.experiments.designs import Design, design_points
 from populace.experiments.execution import ExperimentObserver
 from populace.experiments.experiment import Experiment
 from populace.experiments.plan import StoppingRule
-from populace.statistics import Estimate, mean
+from populace.statistics import Estimate, cautions, mean
 
 AS_IT_IS = "as it is"
 SETTING = "knob setting"
@@ -277,7 +278,8 @@ class _Search:
 
     def plausible(self, seed: int) -> dict[str, tuple[float, float]]:
         """The range of each knob among points within the confidence interval of the best distance."""
-        most = _interval(self.lab, self.best.outcomes, self.fit_rows, seed).high
+        interval = _interval(self.lab, self.best.outcomes, self.fit_rows, seed)
+        most = max(interval.high, interval.value) if math.isfinite(interval.high) else interval.value
         near = [point.values for point in self.points if point.distance <= most] or [self.best.values]
         return {name: (min(v[name] for v in near), max(v[name] for v in near)) for name in self.best.values}
 
@@ -295,8 +297,10 @@ def _interval(lab: _Lab, outcomes: Numbers, rows: npt.NDArray[np.bool_], seed: i
     n = outcomes.shape[1]
     rng = stream(seed, "calibration/bootstrap")
     distances = [lab.distance(outcomes[:, rng.integers(n, size=n)], rows) for _ in range(_RESAMPLES)]
-    low, high = np.quantile(distances, [0.025, 0.975])
     value = lab.distance(outcomes, rows)
+    if min(distances) == max(distances):  # Equal runs show no precision.
+        return Estimate(value, math.nan, math.nan, n, method="bootstrap of seeds")
+    low, high = np.quantile(distances, [0.025, 0.975])
     return Estimate(value, min(float(low), value), max(float(high), value), n, method="bootstrap of seeds")
 
 
@@ -313,7 +317,8 @@ def _report(
     before_means = _means(outcomes[AS_IT_IS])
     rows = []
     for number, target in enumerate(lab.targets.table.iter_rows(named=True)):
-        estimate = mean(outcomes["fitted"][number])
+        tried = np.array([point.outcomes[number] for point in search.points])
+        estimate = mean(outcomes["fitted"][number], shares=cautions.binary(tried[~np.isnan(tried)]))
         reached = bool(estimate.contains(target[VALUE]) or abs(estimate.value - target[VALUE]) <= tolerance)
         gaps = np.nan_to_num(np.abs(point_means[:, number] - target[VALUE]), nan=np.inf)
         nearest = float(point_means[np.argmin(gaps), number])
@@ -336,9 +341,11 @@ def _warnings(
     warnings = []
     unreached = targets.filter(~pl.col(HELD_OUT) & ~pl.col("reached"))
     for row in unreached.iter_rows(named=True):
+        known = row["low"] is not None and math.isfinite(row["low"])
+        ends = f"[{row['low']:.4g}, {row['high']:.4g}]" if known else "in every run"
         warnings.append(
-            f"Not reached: {row[OUTCOME]} = {row[VALUE]:.4g}; the fit is at {row['after']:.4g} "
-            f"[{row['low']:.4g}, {row['high']:.4g}], and the nearest that any setting came is {row['nearest']:.4g}."
+            f"Not reached: {row[OUTCOME]} = {row[VALUE]:.4g}; the fit is at {row['after']:.4g} {ends}, "
+            f"and the nearest that any setting came is {row['nearest']:.4g}."
         )
     for knob in lab.knobs:
         place = (best[knob.name] - knob.low) / (knob.high - knob.low)

@@ -55,7 +55,7 @@ def survival_table(
             row |= {"median_low": _finite(ends[0]), "median_high": _finite(ends[1])}
         values = restricted.filter(pl.col("arm") == arm)[outcome].drop_nulls()
         if values.len() > 1:
-            estimate = mean(values, level)
+            estimate = mean(values, level, shares=False)
             row |= {"restricted_mean": estimate.value, "low": _finite(estimate.low), "high": _finite(estimate.high)}
             row["warning"] = estimate.warning or (_FEW_TIMES.format(len(values)) if len(values) < _MANY else "")
         row["without_event"] = float((~event | (time > horizon)).mean()) if len(time) else None

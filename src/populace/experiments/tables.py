@@ -103,7 +103,7 @@ def arm_means(runs: pl.DataFrame, outcome: str, arms: Sequence[str], level: floa
         row: dict[str, Any] = {"arm": arm, "mean": values.mean(), "low": None, "high": None, "sd": values.std()}
         method, warning = None, ""
         if values.len() > 1:
-            estimate = (mean_share if share else mean)(values, level)
+            estimate = mean_share(values, level) if share else mean(values, level, shares=False)
             row, method = row | {"low": estimate.low, "high": estimate.high}, estimate.method
             warning = estimate.warning
         row |= {"n": values.len(), **lost.mean_columns(mine[outcome]), "method": method, "warning": warning}
@@ -157,9 +157,10 @@ def precision_table(
     for arm in (each for each in arms if each != baseline):
         one, two = (wide[name] if name in wide else pl.Series(name, [], dtype=pl.Float64) for name in (arm, baseline))
         gaps = (one - two).drop_nulls() if paired else one.drop_nulls()
-        spread = gaps.std() if paired else ((one.var() + two.var()) / 2) ** 0.5  # type: ignore[operator]
-        observed = float((one.mean() or 0.0) - (two.mean() or 0.0))  # type: ignore[operator, arg-type]
-        size = abs(observed if effect is None else effect)
+        spread = gaps.std() if paired else _pooled_sd(one, two)
+        means = one.mean(), two.mean()
+        observed = None if None in means else float(means[0] - means[1])  # type: ignore[operator, arg-type]
+        size = abs((observed or 0.0) if effect is None else effect)
         needed = None
         if isinstance(spread, float) and spread > 0 and width is not None:
             needed = replicates_for_width(spread, width, paired=paired)
@@ -167,7 +168,15 @@ def precision_table(
             needed = replicates_for_effect(spread, size, power, paired=paired)
         row = {"arm": arm, "baseline": baseline, "seen": observed, "sd": spread, "n": gaps.len(), "needed": needed}
         rows.append(row | sample_description(runs.filter(pl.col("arm").is_in([arm, baseline]))))
-    return pl.DataFrame(rows, schema_overrides={"sd": pl.Float64, "needed": pl.Int64})
+    return pl.DataFrame(rows, schema_overrides={"seen": pl.Float64, "sd": pl.Float64, "needed": pl.Int64})
+
+
+def _pooled_sd(one: pl.Series, two: pl.Series) -> float | None:
+    """The standard deviation of two arms of equal size; None where one of them has fewer than two values."""
+    variances = one.var(), two.var()
+    if not all(isinstance(each, float) for each in variances):
+        return None
+    return float(((variances[0] + variances[1]) / 2) ** 0.5)  # type: ignore[operator]
 
 
 def finite(table: pl.DataFrame) -> pl.DataFrame:

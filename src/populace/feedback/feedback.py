@@ -140,11 +140,12 @@ class FeedbackStore:
         scored = self.table().drop_nulls("score")
         for value in scored[by].unique().sort().to_list():
             scores = scored.filter(pl.col(by) == value)["score"]
-            estimate = mean(scores) if scores.len() > 1 else None
+            estimate = mean(scores, shares=False) if scores.len() > 1 else None
             row = {by: value, "mean": scores.mean(), "low": None, "high": None, "n": scores.len()}
             rows.append(row | ({"low": estimate.low, "high": estimate.high} if estimate else {}))
         numbers = dict.fromkeys(("mean", "low", "high"), pl.Float64())
-        return pl.DataFrame(rows, schema={by: pl.String(), **numbers, "n": pl.Int64()}, orient="row")
+        table = pl.DataFrame(rows, schema={by: pl.String(), **numbers, "n": pl.Int64()}, orient="row")
+        return table.with_columns(pl.selectors.float().fill_nan(None))
 
     def agreement(self) -> RaterAgreement:
         """Krippendorff's alpha over ordinal scores, on the answers that several raters scored."""
@@ -166,7 +167,7 @@ class FeedbackStore:
             return RaterAgreement(
                 result, "Every score of the shared answers is the same, so chance would agree as well."
             )
-        few = " With fewer than 20 the interval is only a hint." if result.items < 20 else ""
+        few = f" Caution: {result.alpha.warning}." if result.alpha.warning else ""
         return RaterAgreement(
             result,
             f"{plural(result.items, 'answer was', 'answers were')} scored by two or more of "

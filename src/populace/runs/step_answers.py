@@ -180,7 +180,7 @@ def _mean(values: pl.DataFrame) -> Estimate | None:
     """The mean of answers that are numbers, from how often each was given."""
     numbers = values.select(pl.col("value").cast(pl.Float64, strict=False), "people").drop_nulls()
     each = np.repeat(numbers["value"].to_numpy(), numbers["people"].to_numpy())
-    return mean(each) if len(each) > 1 else None
+    return mean(each, shares=False) if len(each) > 1 else None
 
 
 def _predicted(run: RunReader, step: int, asks: pl.DataFrame, options: int) -> list[float] | None:

@@ -1,5 +1,6 @@
 """How far raters agree."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ from populace.base.errors import UsageError
 from populace.base.randomness import stream
 from populace.statistics import cautions
 from populace.statistics.intervals import Estimate, estimates_table
+from populace.statistics.proportions import mid_p
 from populace.statistics.resampling import percentile
 from populace.statistics.values import Numbers, check_choice, check_count, check_level, complete_rows, numeric
 
@@ -22,8 +24,10 @@ class Agreement:
     """How far raters agree about the same items.
 
     Assumes that items are a random sample of those one speaks about and that raters judged on their own; intervals
-    come from drawing items anew (for ordinal values with the distances between ranks held fixed). Where every
-    rating is the same, chance agreement is complete, and alpha and kappa are NaN.
+    come from drawing items anew (for ordinal values with the distances between ranks held fixed); that of the share of
+    two raters is exact (mid-P). Few items in which raters differ, or few ratings but the commonest one, warn. Where
+    raters agree in every item, or in none, drawing anew shows no precision: alpha and kappa have no interval. Where
+    every rating is the same, chance agreement is complete, and alpha and kappa are NaN.
 
     Attributes:
         alpha: Krippendorff's alpha: 1 is full agreement, 0 what chance would give.
@@ -105,14 +109,21 @@ def agreement(
     draws = _draws(len(counts), resamples, seed)
     basis = (len(counts), confidence, "bootstrap of items (percentile)", dropped)
     code_pair = shared.sort("item", "rater")["code"].to_numpy().reshape(-1, 2).T if raters == 2 else None
-    warning = cautions.few_drawn(len(counts), "items")
+    warning = cautions.few_drawn(len(counts), "items") or _rare(counts, level)
 
     def interval(statistics: Numbers) -> Estimate:
-        return replace(percentile(statistics, *basis), warning=warning)
+        estimate = replace(percentile(statistics, *basis), warning=warning)
+        if math.isnan(estimate.value):
+            return replace(estimate, warning="every rating is the same, so that chance agreement is complete")
+        return estimate if estimate.width > 0 else replace(estimate, low=math.nan, high=math.nan, warning=_SAME)
 
+    share = interval(_share(draws, counts))
+    if raters == 2:
+        low, high = mid_p(share.value, len(counts), confidence)
+        share = replace(share, low=low, high=high, method="mid-P", warning="")
     return Agreement(
         alpha=interval(_alpha(draws, counts, distance)),
-        share=interval(_share(draws, counts)),
+        share=share,
         kappa=None if code_pair is None else interval(_kappa(draws, code_pair, len(scores))),
         items=len(counts),
         single=single,
@@ -121,6 +132,22 @@ def agreement(
         dropped=dropped,
         level=level,
     )
+
+
+_SAME = "raters agree equally in every item, which says nothing about how far others would differ"
+_ENOUGH_RARE = 20
+"""Items of the rarer kind from which on the interval of alpha covers what it should (by simulation)."""
+
+
+def _rare(counts: Numbers, level: str) -> str:
+    """A caution where the interval rests on few items: in which raters differ, agree, or leave the commonest value."""
+    differ = int((counts.max(axis=1) < counts.sum(axis=1)).sum())
+    unusual = int((np.delete(counts, counts.sum(axis=0).argmax(), axis=1).sum(axis=1) > 0).sum())
+    words = {"in which raters differ": differ, "with another rating than the commonest": unusual}
+    if level == "nominal":
+        words["in which raters agree"] = len(counts) - differ
+    what, fewest = min(words.items(), key=lambda word: word[1])
+    return f"from {fewest} items {what} the interval is too short" if fewest < _ENOUGH_RARE else ""
 
 
 def _codes(values: pl.Series, level: str, order: Sequence[Any] | None) -> tuple[pl.Series, Numbers]:

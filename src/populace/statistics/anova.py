@@ -19,8 +19,8 @@ class Anova:
     """One-way analysis of variance.
 
     Assumes independent values, about normal within a group, that vary by about the same amount in every group;
-    `levene` is the p of a test of the last (small: they do not). Where nothing varies within the groups, F and p
-    are NaN, or F is 0 and p is 1 if the means are equal too.
+    `levene` is the p of a test of the last (small: they do not). Where nothing varies within the groups, F, p and
+    shares of variance are NaN, or F is 0 and p is 1 if the means are equal too.
 
     Attributes:
         f: The F statistic.
@@ -49,6 +49,8 @@ class Anova:
     @property
     def warning(self) -> str:
         """Where p may be worse than it says: groups that vary by different amounts, or too few values to see it."""
+        if math.isnan(self.f):
+            return _SAME_GROUPS
         return cautions.unequal_spread(self.levene, int(self.groups["n"].min()))  # type: ignore[arg-type]
 
     def table(self) -> pl.DataFrame:
@@ -57,6 +59,8 @@ class Anova:
         return pl.DataFrame({name: [getattr(self, name)] for name in names})
 
     def __str__(self) -> str:
+        if math.isnan(self.f):
+            return f"no F: {_SAME_GROUPS}; n = {self.n}"
         p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         return f"F({self.between}, {self.within}) = {self.f:.2f}, {p}, omega² = {self.omega:.2f}, n = {self.n}"
 
@@ -80,7 +84,7 @@ def one_way(groups: Mapping[str, Values], level: float = 0.95) -> Anova:
     error = sum(float(((v - v.mean()) ** 2).sum()) for v in values_by_group.values())
     if all(constant(v, scale) for v in values_by_group.values()):
         same = constant(pooled)
-        f, p, eta, omega = (0.0, 1.0, 0.0, 0.0) if same else (math.nan, math.nan, 1.0, 1.0)
+        f, p, eta, omega = (0.0, 1.0, 0.0, 0.0) if same else (math.nan, math.nan, math.nan, math.nan)
         levene = math.nan
     else:
         stats = library("scipy.stats")
@@ -118,7 +122,7 @@ def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
     error = sum(float(((v - v.mean()) ** 2).sum()) for v in values) / within
     stats = library("scipy.stats")
     levene = math.nan if without_variance else _levene(stats, values)
-    warning = cautions.unequal_spread(levene, min(map(len, values)))
+    warning = _SAME_GROUPS if without_variance else cautions.unequal_spread(levene, min(map(len, values)))
     rows = []
     for i, j in itertools.combinations(range(len(names)), 2):
         gap = float(values[i].mean() - values[j].mean())
@@ -133,6 +137,9 @@ def tukey(groups: Mapping[str, Values], level: float = 0.95) -> pl.DataFrame:
         rows.append((names[i], names[j], gap, low, high, p, *sizes, dropped, warning))
     columns = ("a", "b", "difference", "low", "high", "p", "n_a", "n_b", "dropped", "warning")
     return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+_SAME_GROUPS = "nothing varies within the groups, which says nothing about how far other values would differ"
 
 
 @functools.cache
@@ -151,7 +158,8 @@ def _levene(stats: object, values: list[Numbers]) -> float:
 
 def _summary(values_by_group: Mapping[str, Numbers], level: float) -> pl.DataFrame:
     rows = []
+    shares = cautions.binary(*values_by_group.values())
     for name, values in values_by_group.items():
-        centre = mean(values, level)
+        centre = mean(values, level, shares=shares)
         rows.append((name, centre.n, centre.value, float(values.std(ddof=1)), centre.low, centre.high))
     return pl.DataFrame(rows, schema=("group", "n", "mean", "sd", "low", "high"), orient="row")

@@ -12,7 +12,7 @@ from populace.base.randomness import stream
 from populace.statistics import cautions
 from populace.statistics.intervals import Estimate, estimates_table, proportion
 from populace.statistics.resampling import draw_within_groups, percentile
-from populace.statistics.values import Numbers, check_count, check_level, complete_rows, constant, numeric
+from populace.statistics.values import ROUNDING, Numbers, check_count, check_level, complete_rows, constant, numeric
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,8 @@ class PathDependence:
 
     Assumes runs that differ only in seed and starting state, independent of each other or, where starts share their
     seeds, of seeds that are. The p is of a permutation of starts over runs, within seeds where they are shared; the
-    interval comes from drawing the runs of each start, or the seeds, anew.
+    interval comes from drawing the runs of each start, or the seeds, anew. Where all runs of every start end alike
+    there is no interval: equal runs show no precision.
 
     Attributes:
         strength: From 0 (the end does not depend on the start) to 1 (the start decides it): omega squared for a
@@ -223,7 +224,12 @@ def path_dependence(
     draws = np.array([observed, *(measure(codes, values[pick]) for pick in picks)]).clip(0)
     strength = percentile(draws, runs.height, level, "bootstrap of runs (percentile)", dropped)
     strength = replace(strength, warning=cautions.few_drawn(int(np.bincount(codes).min()), "runs of a start"))
+    if np.ptp(draws) <= ROUNDING:
+        strength = replace(strength, low=math.nan, high=math.nan, warning=_SAME_ENDS)
     return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", runs.height, dropped)
+
+
+_SAME_ENDS = "runs of a start, or of a seed, all end alike, which says nothing about how far others would differ"
 
 
 def _whole_clusters(runs: pl.DataFrame, by: str, cluster: str) -> tuple[pl.DataFrame, int]:

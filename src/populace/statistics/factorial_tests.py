@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +15,7 @@ from populace.statistics import cautions
 from populace.statistics.effects import adjust
 from populace.statistics.factorial import FactorGrid
 from populace.statistics.intervals import t_quantile
-from populace.statistics.values import Numbers, check_level, complete_rows, library, numeric
+from populace.statistics.values import ROUNDING, Numbers, check_level, complete_rows, constant, library, numeric
 
 _TYPES: dict[str, Any] = dict.fromkeys(("effect", "low", "high", "f", "p"), pl.Float64) | {
     "contrast": pl.String,
@@ -39,8 +41,9 @@ def factorial_tests(
     Where runs of a replicate share their seed, a replicate in which all combinations have a value is one observation,
     and a term is tested by its contrasts over replicates (t, and Hotelling's T² for several): seeds may interact with
     factors. Otherwise runs are independent and may vary by different amounts in each combination (Wald F with HC3
-    errors). Assumes replicates that are independent of each other and contrasts that are about normal; `warning` says
-    where the values do not look so.
+    errors); a combination in which nothing varies has the largest variance of the others. Assumes replicates that are
+    independent of each other and contrasts that are about normal; `warning` says where the values do not look so. A
+    term that is the same in every replicate shows no precision: it has no interval, and p comes from exchanging signs.
 
     Args:
         frame: One row for each run; rows with something missing are dropped.
@@ -84,11 +87,16 @@ def factorial_tests(
     bounds = _EffectBounds(frame, outcome, grid, ends)
     rows = [row | bounds.columns(term) for row, term in zip(rows, terms, strict=True)]
     table = pl.DataFrame(rows, schema_overrides=_TYPES)
-    return table.with_columns(p_adjusted=pl.Series(adjust(table["p"], correction)))
+    table = table.with_columns(p_adjusted=pl.Series(adjust(table["p"], correction)))
+    return table.with_columns(pl.selectors.float().fill_nan(None))
 
 
-def _row(grid: FactorGrid, term: int, freedom: tuple[int, float], f: float, n: int, warning: str) -> dict[str, Any]:
-    p = float(library("scipy.special").fdtrc(*freedom, f))
+def _row(
+    grid: FactorGrid, term: int, freedom: tuple[int, float], f: float, n: int, warning: str, p: float | None = None
+) -> dict[str, Any]:
+    """The columns of a term; without `p`, that of F, which is never 0: what is too small to compute is a bound."""
+    if p is None:
+        p = max(float(library("scipy.special").fdtrc(*freedom, f)), sys.float_info.min)
     row: dict[str, Any] = {"term": ":".join(grid.terms[term]), "df": freedom[0], "df_error": freedom[1], "f": f, "p": p}
     levels = dict(zip(grid.factors, grid.levels, strict=True))
     pairs = [f"{name} {levels[name][-1]} against {levels[name][0]}" for name in grid.terms[term]]
@@ -150,6 +158,7 @@ def _paired_tests(runs: pl.DataFrame, replicate: str, grid: FactorGrid, terms: l
     first = [int(np.flatnonzero(grid.cell == cell)[0]) for cell in range(grid.cells)]
     coordinates = grid.design[first]
     rests = values - values.mean(axis=0) - values.mean(axis=1)[:, None] + values.mean()
+    scale = float(np.abs(values).max(initial=0.0))
     rows = []
     for term in terms:
         columns = 1 + np.flatnonzero(grid.column_term == term)
@@ -161,8 +170,9 @@ def _paired_tests(runs: pl.DataFrame, replicate: str, grid: FactorGrid, terms: l
                 "Run more replicates.",
             )
         centre, spread = contrasts.mean(axis=0), np.atleast_2d(np.cov(contrasts.T, ddof=1))
-        if np.linalg.matrix_rank(spread) < k:
-            raise UsageError(f"the term {':'.join(grid.terms[term])} does not vary between replicates.")
+        if np.linalg.svd(contrasts - centre, compute_uv=False)[-1] <= _ROUNDED * math.sqrt(n) * scale:
+            rows.append(_unvaried(grid, term, contrasts, scale))
+            continue
         squared = n * float(centre @ np.linalg.solve(spread, centre))
         doubts = [cautions.skewed(each) for each in contrasts.T]
         doubts += [_skewed_cells(rests, column / grid.cells) for column in coordinates[:, columns].T]
@@ -172,6 +182,23 @@ def _paired_tests(runs: pl.DataFrame, replicate: str, grid: FactorGrid, terms: l
             row |= _interval(float(centre[0]), float(np.sqrt(spread[0, 0] / n)), n - 1, _scale(grid, term), level)
         rows.append(row)
     return rows
+
+
+_ROUNDED = 10 * ROUNDING
+"""Contrasts are sums over combinations, each with its rounding."""
+_NOTHING_VARIES = "nothing varies, which says nothing about how far other runs would differ"
+
+
+def _unvaried(grid: FactorGrid, term: int, contrasts: Numbers, scale: float) -> dict[str, Any]:
+    """A term some of whose contrasts are the same in every replicate: without F and interval."""
+    n, k = contrasts.shape
+    centre = contrasts.mean(axis=0)
+    centre = np.where(np.abs(centre) <= _ROUNDED * scale, 0.0, centre)
+    p = math.nan  # Where some contrasts vary and others do not, no test is known.
+    if all(constant(each, scale) for each in contrasts.T):
+        p = min(1.0, 2.0 ** (1 - n)) if centre.any() else 1.0
+    row = _row(grid, term, (k, n - k), math.nan, n, _NOTHING_VARIES, p)
+    return row | ({"effect": float(centre[0]) * _scale(grid, term)} if k == 1 else {})
 
 
 def _skewed_cells(rests: Numbers, weights: Numbers) -> str:
@@ -188,18 +215,38 @@ def _independent_tests(y: Numbers, grid: FactorGrid, terms: list[int], level: fl
     n, columns = grid.design.shape
     if n <= columns:
         raise UsageError(f"there are {n} runs for {columns} effects.", "Run more replicates.")
-    fit = library("statsmodels.api").OLS(y, grid.design).fit(cov_type="HC3")
-    covariance: Numbers = np.asarray(fit.cov_params())
-    warning = _cell_warning(y, grid)
+    scale = float(np.abs(y).max())
+    cells = [y[grid.cell == cell] for cell in range(grid.cells)]
+    first = [int(np.flatnonzero(grid.cell == cell)[0]) for cell in range(grid.cells)]
+    # All combinations were run, so that every coefficient is a weighted sum of their means.
+    weights = np.linalg.inv(grid.design[first])
+    spreads = np.array([0.0 if constant(each, scale) else float(each.var(ddof=1)) for each in cells])
+    varied = spreads > 0
+    freedom = (
+        n - columns if varied.all() else min((len(c) - 1 for c, v in zip(cells, varied, strict=True) if v), default=0)
+    )
+    spreads = np.where(varied, spreads, spreads.max())
+    variances = spreads / np.array([max(len(each) - 1, 1) for each in cells])  # HC3
+    covariance = (weights * variances) @ weights.T
+    estimates = weights @ np.array([each.mean() for each in cells])
+    estimates = np.where(np.abs(estimates) <= _ROUNDED * scale, 0.0, estimates)
+    warning = _NOTHING_VARIES
+    if varied.any():
+        borrowed = "" if varied.all() else "nothing varies in one combination, which is taken to vary like the others"
+        warning = cautions.join_sentences(_cell_warning(y, grid), borrowed)
     rows = []
     for term in terms:
         places = 1 + np.flatnonzero(grid.column_term == term)
-        k, part = len(places), fit.params[places]
+        k, part = len(places), estimates[places]
+        if not varied.any():
+            row = _row(grid, term, (k, freedom), math.nan, n, warning, math.nan if part.any() else 1.0)
+            rows.append(row | ({"effect": float(part[0]) * _scale(grid, term)} if k == 1 else {}))
+            continue
         f = float(part @ np.linalg.solve(covariance[np.ix_(places, places)], part)) / k
-        row = _row(grid, term, (k, n - columns), f, n, warning)
+        row = _row(grid, term, (k, freedom), f, n, warning)
         if k == 1:
             error = float(np.sqrt(covariance[places[0], places[0]]))
-            row |= _interval(float(part[0]), error, n - columns, _scale(grid, term), level)
+            row |= _interval(float(part[0]), error, freedom, _scale(grid, term), level)
         rows.append(row)
     return rows
 

@@ -27,6 +27,7 @@ def power(n: int, sd: float, effect: float, *, alpha: float = 0.05, paired: bool
         0.801
     """
     _check(sd, alpha)
+    _check_effect(effect)
     if n < 2:
         raise UsageError(f"a t test needs at least 2 replicates, and this is {n}.")
     return _t_test_power(n, abs(effect) / sd, alpha, paired)
@@ -51,6 +52,7 @@ def replicates_for_effect(
         64
     """
     _check(sd, alpha)
+    _check_effect(effect)
     if not alpha < power < 1:
         raise UsageError(f"the power lies between alpha and 1, and this is {power:g}.")
     if effect == 0:
@@ -74,7 +76,7 @@ def replicates_for_width(sd: float, width: float, level: float = 0.95, paired: b
         64
     """
     _check(sd, 1 - check_level(level))
-    if not width > 0:
+    if not (width > 0 and math.isfinite(width)):
         raise UsageError(f"the width of an interval is above 0, and this is {width:g}.")
 
     def narrow(n: int) -> bool:
@@ -112,3 +114,8 @@ def _check(sd: float, alpha: float) -> None:
         raise UsageError(f"a standard deviation is a number above 0, and this is {sd:g}.")
     if not 0 < alpha < 1:
         raise UsageError(f"alpha lies between 0 and 1, and this is {alpha:g}.")
+
+
+def _check_effect(effect: float) -> None:
+    if not math.isfinite(effect):
+        raise UsageError(f"an effect is a number, and this is {effect:g}.")

@@ -109,6 +109,8 @@ def kendall_w(ranks: Numbers) -> float:
     judges, things = ranks.shape
     if judges < 2 or things < 2:
         raise UsageError(f"agreement in ranking needs two judges and two things, and there are {judges} and {things}.")
+    if np.isnan(ranks).any():
+        raise UsageError("a rank is missing.", "Leave out the judge, or the thing, that has none.")
     own = np.array([pl.Series(row).rank("average").to_numpy() for row in ranks])
     totals = own.sum(axis=0)
     ties = 0.0

@@ -84,7 +84,8 @@ def true_skill(
     distribution, which assumes that rankings are independent. With `cluster`, `low_by_cluster` to `high_by_cluster`
     comes from drawing whole clusters anew. Rankings show how far competitors are apart and not how high all of them
     are: the intervals hold for a skill beside the mean of all. The order of rankings matters a little; it is drawn
-    from the seed.
+    from the seed. One cluster shows no precision, and its interval is null. Somebody who was never ranked beside
+    another has the skill of the prior: `n` counts the rankings of two or more.
 
     Args:
         frame: The rankings.
@@ -105,13 +106,21 @@ def true_skill(
         ['ann', 'bo']
     """
     check_level(level)
-    rows = frame.drop_nulls([competitor, rank, *ranking])
+    rows = frame.with_columns(pl.col(rank).cast(pl.Float64).fill_nan(None)).drop_nulls([competitor, rank, *ranking])
+    if rows.select(competitor, *ranking).is_duplicated().any():
+        raise UsageError("a competitor has two ranks in one ranking.", f"Name what tells rankings apart: {ranking}.")
     names = rows[competitor].unique(maintain_order=True).sort().to_list()
     if len(names) < 2:
         raise UsageError(f"a skill needs two competitors or more, and {competitor!r} has {len(names)}.")
     keys = [*ranking, *([cluster] if cluster and cluster not in ranking else [])]
-    wide = rows.pivot(on=competitor, index=keys, values=rank, aggregate_function="first").sort(keys)
-    ranks = wide.select(pl.col([str(name) for name in names])).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    # A competitor may have the name of a column: places stand for them.
+    places = rows[competitor].replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    columns_of = [f"\x1f{place}" for place in range(len(names))]
+    coded = rows.select(
+        *keys, pl.Series("\x1f", [columns_of[place] for place in places]), pl.col(rank).alias("\x1frank")
+    )
+    wide = coded.pivot(on="\x1f", index=keys, values="\x1frank").sort(keys)
+    ranks = wide.select(columns_of).fill_null(float("nan")).to_numpy()
     rng, scale = stream(seed, "statistics/true_skill"), scale or SkillScale()
     order = rng.permutation(len(ranks))
     skills = _all_rankings(ranks[order][None], scale)[:, 0]
@@ -120,11 +129,16 @@ def true_skill(
     columns |= {"low": skills[0] - z * skills[1], "high": skills[0] + z * skills[1]}
     if cluster is not None:
         groups = wide[cluster].rank("dense").cast(pl.Int64).to_numpy() - 1
-        draws = _all_rankings(_cluster_draws(ranks, groups, resamples, rng), scale)[0]
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        low = high = np.full(len(names), np.nan)
+        if groups.max() > 0:
+            draws = _all_rankings(_cluster_draws(ranks, groups, resamples, rng), scale)[0]
+            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
         columns |= {"low_by_cluster": low, "high_by_cluster": high}
-    counts = {"n": (~np.isnan(ranks)).sum(axis=0), "mean_rank": np.nanmean(ranks, axis=0)}
-    return pl.DataFrame(columns | counts).sort("mean", descending=True)
+    compared = (~np.isnan(ranks)).sum(axis=1, keepdims=True) > 1
+    counts = {"n": (~np.isnan(ranks) & compared).sum(axis=0), "mean_rank": np.nanmean(ranks, axis=0)}
+    return (
+        pl.DataFrame(columns | counts).sort("mean", descending=True).with_columns(pl.selectors.float().fill_nan(None))
+    )
 
 
 def _cluster_draws(ranks: Numbers, groups: Places, resamples: int, rng: np.random.Generator) -> Numbers:

@@ -20,6 +20,7 @@ import polars as pl
 
 from populace.base.errors import TrainingError, UnknownNameError
 from populace.base.randomness import stream
+from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.models import SMOLLM2, from_peft
 from populace.runs.reader import RunReader
@@ -28,11 +29,12 @@ from populace.training.correction_plan import CorrectionPlan
 from populace.training.correction_runs import CorrectionRuns
 from populace.training.decision_records import option_shares, sample_decisions
 from populace.training.human_targets import HumanTargets
-from populace.training.preference import PreferencePairs, learn_preferences
-from populace.training.reinforcement import reinforce
+from populace.training.lessons import Lessons
 from populace.training.sequences import ModelVocabulary
-from populace.training.target_learning import DecisionTargets, learn_targets
 from populace.training.training_state import locked_folder, write_text
+
+_NEXT_RUN = 1_000_000
+"""How far apart the seeds of the runs of one round are."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Correction:
         self.runs = CorrectionRuns(self.workspace)
         self.human = None if plan.score.human is None else HumanTargets(plan.score.human)
         self.vocabulary = ModelVocabulary(self.base)
+        self.lessons = Lessons(plan, self.workspace, self.human)
         self._on_phase: Callable[[str], None] = lambda phase: None
         self._check_plan()
 
@@ -148,19 +151,14 @@ class Correction:
                 load_adapter(model, place / "adapter", self.base)
             where = f"seed {seed}, {arm}, round {number}"
             self._on_phase(f"{where}: simulating {self.plan.scenario.name}")
-            run = self.runs.run(
-                self.plan.scenario.build(),
-                model=self._spec(seed, arm, number),
-                seed=_run_seed(seed, number),
-                adapter=self._adapter(seed, arm, number) if number else None,
-            )
+            runs = self._simulate(seed, arm, number)
             generator = stream(seed, f"correction/{number}")
-            decisions = sample_decisions(run, self.plan.decisions, generator)
+            decisions = sample_decisions(runs, self.plan.decisions, generator)
             if not decisions.height and not number:
-                raise _nothing_to_score(run, self.plan.scenario.name)
+                raise _nothing_to_score(runs[0], self.plan.scenario.name)
             self._on_phase(f"{where}: scoring {decisions.height} decisions")
             # After training, a model may answer nothing that counts: that is a result.
-            scores = self._score(decisions, "option") if decisions.height else np.empty(0)
+            scores = self.lessons.score(decisions) if decisions.height else np.empty(0)
             shares, masses = option_shares(model, self.vocabulary, held_out)
             distances = [float(np.abs(old - new).sum() / 2) for old, new in zip(before, shares, strict=True)]
             lessons = 0
@@ -168,7 +166,9 @@ class Correction:
                 self._on_phase(f"{where}: training")
                 following = self._place(seed, arm, number + 1)
                 if decisions.height:
-                    lessons = self._train(model, decisions, scores, seed, arm, number)
+                    lessons = self.lessons.teach(
+                        model, self.vocabulary, decisions, scores, arm=arm, seed=seed, number=number
+                    )
                 self._keep(model, following, arm, number + 1)
             known = scores[~np.isnan(scores)]
             result = RoundResult(
@@ -178,10 +178,22 @@ class Correction:
             self._append(result)
             watch(result)
 
+    def _simulate(self, seed: int, arm: str, number: int) -> list[Run]:
+        """The simulations of a round, each with a seed of its own, which no other round has."""
+        return [
+            self.runs.run(
+                self.plan.scenario.build(),
+                model=self._spec(seed, arm, number),
+                seed=_run_seed(seed, number) + _NEXT_RUN * place,
+                adapter=self._adapter(seed, arm, number) if number else None,
+            )
+            for place in range(self.plan.runs)
+        ]
+
     def _held_out(self, seed: int) -> pl.DataFrame:
         """Decisions of the base in the scenario that is never learned from; their prompts are asked in every round."""
         run = self.runs.run(self.plan.held_out.build(), model=self._spec(seed, "", 0), seed=_run_seed(seed, 0))
-        decisions = sample_decisions(run, self.plan.decisions, stream(seed, "correction/held-out"))
+        decisions = sample_decisions([run], self.plan.decisions, stream(seed, "correction/held-out"))
         if not decisions.height:
             raise TrainingError(f"{self.plan.held_out.name} asked nothing with options.", "Hold out another one.")
         return decisions
@@ -196,102 +208,6 @@ class Correction:
 
     def _place(self, seed: int, arm: str, number: int) -> Path:
         return self.folder / f"seed-{seed}" / arm / f"round-{number}"
-
-    def _score(self, decisions: pl.DataFrame, option: str) -> Any:
-        """The scores of an option of each decision; the column names which. Human data scores the whole answer."""
-        if self.human is not None:
-            overlaps = self.human.overlaps(decisions)
-            if np.isnan(overlaps).all():
-                raise TrainingError(
-                    f"none of {decisions.height} decisions of this round was made by {self.plan.score.description}.",
-                    self.human.explain(decisions),
-                )
-            return overlaps
-        scores = self.plan.score.score(
-            decisions.with_columns(word=pl.col("words").list.get(pl.col(option))), self.workspace
-        )
-        if option == "option" and np.isnan(scores).all():
-            if self.plan.score.people:
-                raise TrainingError(
-                    f"none of the {decisions.height} decisions of this round is scored yet.",
-                    f"Score them: populace studio --workspace {self.workspace.folder}; the same command then goes on.",
-                )
-            raise TrainingError(f"{self.plan.score.description} scored none of {decisions.height} decisions.")
-        return scores
-
-    def _train(self, model: Any, decisions: pl.DataFrame, scores: Any, seed: int, arm: str, number: int) -> int:
-        generator = stream(seed, f"correction/training/{number}")
-        if self.plan.method == "reinforcement":
-            settings = self.plan.reinforcement.model_copy(update={"seed": seed * 1000 + number})
-            reinforce(model, self.vocabulary, decisions, self._reward(arm, generator), settings)
-            return settings.steps
-        if self.human is not None and self.plan.method == "supervised":
-            shares = self.human.shares(decisions)
-            if arm == "control":
-                shares = [generator.permutation(each) for each in shares]
-            target_settings = self.plan.supervised.model_copy(update={"seed": seed * 1000 + number})
-            targets = DecisionTargets(decisions, shares, self.plan.score.description, target_settings.seed)
-            learn_targets(model, self.vocabulary, targets, target_settings)
-            return len(targets)
-        pairs = self._pairs(decisions, scores, arm, generator)
-        chosen = self.plan.preference.model_copy(update={"seed": seed * 1000 + number})
-        learn_preferences(model, self.vocabulary, pairs, chosen)
-        return len(pairs)
-
-    def _pairs(self, decisions: pl.DataFrame, scores: Any, arm: str, generator: np.random.Generator) -> PreferencePairs:
-        """Each decision beside another option that the model might have chosen; the better one by its score.
-
-        Where the other option has no score, a decision that is better than the mean is the better one. With human data,
-        the other option is drawn from what people chose, and it is the better one. In the control arm a coin says which
-        is better.
-        """
-        if self.human is not None:
-            shares = self.human.shares(decisions)
-            useful = np.array([not np.isnan(each).any() for each in shares])
-            others = [
-                int(generator.choice(len(each), p=each)) if use else 0 for each, use in zip(shares, useful, strict=True)
-            ]
-            decisions = decisions.with_columns(other=pl.Series(others, dtype=pl.Int64))
-            useful &= (decisions["other"] != decisions["option"]).to_numpy()
-            better = np.zeros(decisions.height, bool)
-        else:
-            others = [_other_option(row, generator) for row in decisions.iter_rows(named=True)]
-            decisions = decisions.with_columns(other=pl.Series(others, dtype=pl.Int64))
-            other_scores = self._score(decisions, "other")
-            compared = np.where(np.isnan(other_scores), np.nanmean(scores), other_scores)
-            better = scores > compared
-            useful = ~np.isnan(scores) & (scores != compared)
-        coins = generator.random(decisions.height) < 0.5
-        if arm == "control":
-            better = coins
-        rows = [
-            {
-                **{name: row[name] for name in ("system", "user", "lead")},
-                "better": row["replies"][row["option" if wins else "other"]],
-                "worse": row["replies"][row["other" if wins else "option"]],
-                "origin": self.plan.score.description,
-            }
-            for row, wins, used in zip(decisions.iter_rows(named=True), better, useful, strict=True)
-            if used
-        ]
-        if not rows:
-            raise TrainingError("no two options of a decision have different scores, so nothing can be learned.")
-        return PreferencePairs.of(rows)
-
-    def _reward(self, arm: str, generator: np.random.Generator) -> Callable[[pl.DataFrame], list[float]]:
-        """The score of the option that a reply names; a reply that names none gets the lowest that there is."""
-
-        def reward(replies: pl.DataFrame) -> list[float]:
-            texts = replies["reply"].to_list()
-            options = [_named_option(text, row) for text, row in zip(texts, replies["replies"], strict=True)]
-            named = np.array([option is not None for option in options])
-            table = replies.with_columns(choice=pl.Series([option or 0 for option in options], dtype=pl.Int64))
-            scores = self._score(table, "choice")
-            lowest = float(np.nanmin(scores)) if not np.isnan(scores).all() else 0.0
-            numbers = np.where(named & ~np.isnan(scores), scores, lowest - 1.0)
-            return [float(each) for each in (generator.permutation(numbers) if arm == "control" else numbers)]
-
-        return reward
 
     def _keep(self, model: Any, place: Path, arm: str, number: int) -> None:
         """Save the adapter, in the format of peft and as a file that names its base."""
@@ -333,20 +249,3 @@ def _without_seeds(plan: str) -> dict[str, Any]:
 
 def _run_seed(seed: int, number: int) -> int:
     return seed * 1000 + number
-
-
-def _other_option(row: dict[str, Any], generator: np.random.Generator) -> int:
-    """Another option than the chosen one, by what the model gave each."""
-    chances = np.array(row["probabilities"], np.float64)
-    chances[row["option"]] = 0.0
-    if chances.sum() <= 0:
-        chances = np.ones(len(chances))
-        chances[row["option"]] = 0.0
-    return int(generator.choice(len(chances), p=chances / chances.sum()))
-
-
-def _named_option(reply: str, replies: list[str]) -> int | None:
-    """The option that a reply begins to write; None where it is none or could be several."""
-    text = reply.strip()
-    matches = [place for place, each in enumerate(replies) if text and each.strip().startswith(text)]
-    return matches[0] if len(matches) == 1 else None

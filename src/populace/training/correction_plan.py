@@ -45,15 +45,17 @@ class CorrectionPlan(pydantic.BaseModel):
         scenario: What is simulated, scored and learned from.
         held_out: Another scenario, which is never learned from.
         score: Who scores decisions.
-        method: `preference` (DPO), `reinforcement` (GRPO), or `supervised` (the shares of people as targets).
+        method: `preference` (DPO), `reinforcement` (GRPO), or `supervised` (shares of options as targets).
         rounds: How many times is trained.
-        decisions: How many decisions are scored in each round.
+        runs: How many simulations a round has, each with another seed. Where one run goes one way, as norms do, several
+            let the network learn the rule and not the way.
+        decisions: How many decisions are scored in each round, of all its simulations together.
         seeds: A whole correction is made for each seed.
         control: Whether a control arm learns, with the same compute, from the same scores shuffled.
         rank: The rank of the adapter.
         preference: How preferences are learned.
         reinforcement: How rewards are learned.
-        supervised: How shares of people are learned.
+        supervised: How shares are learned.
 
     Example:
         >>> plan = CorrectionPlan(
@@ -74,6 +76,7 @@ class CorrectionPlan(pydantic.BaseModel):
     score: Scoring
     method: Literal["preference", "reinforcement", "supervised"] = "preference"
     rounds: int = pydantic.Field(default=3, ge=1, le=100)
+    runs: int = pydantic.Field(default=1, ge=1, le=1000)
     decisions: int = pydantic.Field(default=64, ge=2, le=100_000)
     seeds: tuple[int, ...] = pydantic.Field(default=(1, 2, 3, 4, 5), min_length=1)
     control: bool = True
@@ -92,8 +95,8 @@ class CorrectionPlan(pydantic.BaseModel):
             raise ValueError("people cannot reward every reply of reinforcement; use the method `preference`")
         if self.score.human and self.method == "reinforcement":
             raise ValueError("rewards would lead to the most common answer alone; use `supervised` or `preference`")
-        if not self.score.human and self.method == "supervised":
-            raise ValueError("the method `supervised` learns from shares of people; it needs `human` under `score`")
+        if self.score.people and self.method == "supervised":
+            raise ValueError("people in Studio score one option of a decision, not all; use the method `preference`")
         return self
 
     @property

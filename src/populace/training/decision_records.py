@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,20 +19,20 @@ from populace.training.sequences import ModelVocabulary
 _BATCH = 32
 
 
-def sample_decisions(run: RunReader, count: int, generator: np.random.Generator) -> pl.DataFrame:
-    """Some decisions that people of a run made by a model's distribution.
+def sample_decisions(runs: Sequence[RunReader], count: int, generator: np.random.Generator) -> pl.DataFrame:
+    """Some decisions that people of runs made by a model's distribution.
 
     Args:
-        run: The run.
-        count: How many at most.
+        runs: The runs.
+        count: How many at most, of all runs together.
         generator: Which ones.
 
     Returns:
-        A row for each decision with `step`, `person`, `system`, `user`, `lead`, `question`, `words` (of the options),
-        `replies` (each option as it is written after the lead), `probabilities`, and `option` (the number of the one
-        that was chosen).
+        A row for each decision with `step`, `person`, `system`, `user`, `fields` (what was written into the texts, as
+        JSON), `lead`, `question`, `words` (of the options), `replies` (each option as it is written after the lead),
+        `probabilities`, and `option` (the number of the one that was chosen).
     """
-    table = _scored_decisions(run)
+    table = pl.concat([_scored_decisions(run) for run in runs], how="diagonal_relaxed")
     if table.height > count:
         chosen = np.sort(generator.choice(table.height, count, replace=False))
         table = table[chosen.tolist()]
@@ -40,8 +41,8 @@ def sample_decisions(run: RunReader, count: int, generator: np.random.Generator)
 
 
 _SCHEMA: dict[str, pl.DataType] = {
-    "step": pl.Int64(), "person": pl.String(), "system": pl.String(), "user": pl.String(), "lead": pl.String(),
-    "question": pl.String(), "words": pl.List(pl.String), "replies": pl.List(pl.String),
+    "step": pl.Int64(), "person": pl.String(), "system": pl.String(), "user": pl.String(), "fields": pl.String(),
+    "lead": pl.String(), "question": pl.String(), "words": pl.List(pl.String), "replies": pl.List(pl.String),
     "probabilities": pl.List(pl.Float64), "option": pl.Int64(),
 }  # fmt: skip
 
@@ -55,9 +56,9 @@ def _scored_decisions(run: RunReader) -> pl.DataFrame:
         scored_prompts = prompts.filter(pl.col("method") == "scored").unique(
             ["ask", "prompt"], keep="first", maintain_order=True
         )
-        wanted = asks.filter(pl.col("purpose") == "decision").select("ask", "question")
+        wanted = asks.filter(pl.col("purpose") == "decision").select("ask", "question", shared_fields="fields")
         valid = answers.filter(pl.col("status").cast(pl.String).is_in(list(VALID)))
-        columns = ("ask", "prompt", "arrangement", "labels", "system", "user", "lead", "probabilities")
+        columns = ("ask", "prompt", "arrangement", "labels", "system", "user", "fields", "lead", "probabilities")
         decisions = valid.select("ask", "person", "prompt", "value").join(
             scored_prompts.select(*columns), on=["ask", "prompt"], maintain_order="left"
         )
@@ -80,6 +81,7 @@ def _decision(row: dict[str, Any]) -> dict[str, Any] | None:
         replies = [word if row["lead"].endswith(" ") else f" {word}" for word in words]
     fields = {name: row[name] for name in ("step", "person", "system", "user", "lead", "probabilities")}
     return fields | {
+        "fields": json.dumps(json.loads(row["shared_fields"] or "{}") | json.loads(row["fields"] or "{}")),
         "question": question["text"],
         "words": list(words),
         "replies": replies,

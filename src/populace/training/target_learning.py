@@ -1,4 +1,4 @@
-"""Shares of people as targets: the network learns to answer each prompt as people in its place answered."""
+"""Shares as targets: the network learns how often each option of a prompt should be chosen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from populace.training.supervised import SupervisedSettings, Trainer
 
 
 class TargetSettings(pydantic.BaseModel):
-    """How shares of people are learned in a round.
+    """How the shares of options are learned in a round.
 
     Example:
         >>> TargetSettings(passes=2).batch
@@ -32,7 +32,36 @@ class TargetSettings(pydantic.BaseModel):
     passes: int = pydantic.Field(default=1, ge=1, le=1000, description="How often all decisions are gone through.")
     batch: int = pydantic.Field(default=16, ge=1, le=4096, description="Packed sequences in a step.")
     length: int = pydantic.Field(default=1024, ge=32, le=32_768, description="Tokens in a packed sequence.")
+    kl: float = pydantic.Field(
+        default=0.2, gt=0, le=100,
+        description="With scores: how strongly the targets are held to what the network answered before. "
+        "Shares of people are taken as they are.",
+    )  # fmt: skip
     seed: int = 0
+
+
+_LEAST_CHANCE = 1e-6
+"""What every option has at least before it is scored, so that each can become likelier."""
+
+
+def best_shares(chances: Shares, scores: Shares, kl: float) -> Shares:
+    """The shares of options with the highest expected score, less `kl` times their divergence from earlier chances.
+
+    They are in proportion to `chances * exp(scores / kl)`: what reinforcement with the same leash would approach.
+
+    Args:
+        chances: How likely each option was.
+        scores: The score of each option; NaN where there is none, and then all shares are NaN.
+        kl: The leash.
+
+    Example:
+        >>> best_shares(np.array([0.5, 0.5]), np.array([1.0, 0.0]), kl=1.0).round(2).tolist()
+        [0.73, 0.27]
+    """
+    exponents = np.log(np.maximum(chances, _LEAST_CHANCE)) + scores / kl
+    weights = np.exp(exponents - exponents.max())
+    shares: Shares = weights / weights.sum()
+    return shares
 
 
 @dataclass(frozen=True)
@@ -73,7 +102,7 @@ class DecisionTargets:
 def learn_targets(
     model: Any, vocabulary: ModelVocabulary, targets: DecisionTargets, settings: TargetSettings
 ) -> list[float]:
-    """Train a network on the shares of people; prompts have the tokens that a run would send.
+    """Train a network on shares; prompts have the tokens that a run would send.
 
     Args:
         model: The network, as `load_base` gives it, with an adapter.
@@ -85,7 +114,7 @@ def learn_targets(
         The mean loss.
     """
     if not len(targets):
-        raise TrainingError("there are no decisions with shares of people to learn from.", "Sample more decisions.")
+        raise TrainingError("there are no decisions with shares to learn from.", "Sample more decisions.")
     chosen = SupervisedSettings(
         length=settings.length, batch=settings.batch, learning_rate=settings.learning_rate, pool=1, seed=settings.seed
     )

@@ -206,7 +206,7 @@ class Believability:
         if agreed is None:
             texts.append("One judge only, or no answer that two judges ranked: how far judges agree is not known.")
         else:
-            alpha = f"Krippendorff's alpha {agreed.alpha.value:.2f} [{agreed.alpha.low:.2f}, {agreed.alpha.high:.2f}]"
+            alpha = f"Krippendorff's alpha {agreed.alpha}"
             w = "" if concordance is None else f", Kendall's W {concordance:.2f}"
             texts.append(f"Agreement of {plural(agreed.raters, 'judge')}: {alpha}{w}.")
         for row in self.failed_rankings().filter(pl.col("failed") > 0).iter_rows(named=True):

@@ -5,8 +5,9 @@ Every interval is a bootstrap over people, since the actions of one person resem
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import polars as pl
 from populace.base.errors import HumanDataError
 from populace.evaluation.next_action.cases import KINDS, NextActionCases, action_category, ending
 from populace.evaluation.next_action.predictions import NextActionPredictions
-from populace.evaluation.resampling import cluster_estimate
+from populace.evaluation.resampling import cell_means, cluster_estimate
 from populace.statistics.intervals import Estimate, estimates_table
 
 Matrix = npt.NDArray[np.float64]
@@ -87,13 +88,11 @@ def score_next_actions(
     table = _joined(cases, predictions)
     people = _Sums(table["person"])
 
-    def mean(values: pl.Series) -> Estimate:
-        return cluster_estimate(people.of(values), _ratio, seed=seed)
+    def mean(values: pl.Series, *, share: bool = True) -> Estimate:
+        return _estimate(people.of(values), _ratio, seed, share=share)
 
     by_action = {
-        kind: _share(mean(_only(table["right"], table["action"] == kind)))
-        for kind in KINDS
-        if (table["action"] == kind).any()
+        kind: mean(_only(table["right"], table["action"] == kind)) for kind in KINDS if (table["action"] == kind).any()
     }
     f1 = _outcome_scores(table, people, seed)
     known = table["log_loss"].null_count() < table.height
@@ -101,10 +100,10 @@ def score_next_actions(
         predictions.name,
         accuracy=_session_mean(table, "right", seed),
         by_action=by_action,
-        right_type=_share(mean(table["right_type"])),
+        right_type=mean(table["right_type"]),
         outcome_f1={name: value for name, value in f1.items() if name in OUTCOMES},
         macro_f1=f1.get("macro"),
-        type_log_loss=mean(table["log_loss"]) if known else None,
+        type_log_loss=mean(table["log_loss"], share=False) if known else None,
         distance=_distribution_distance(table, people, seed),
         length=_length(table, people, "drawn_ends", seed),
         human_length=_length(table, people, "ends", seed),
@@ -125,7 +124,7 @@ def accuracy_difference(
     sessions = both.group_by("person", "session", maintain_order=True).agg(pl.col("right", "other").mean())
     people = _Sums(sessions["person"])
     cells = people.of(sessions["right"], "first") | people.of(sessions["other"], "second")
-    return cluster_estimate(cells, lambda means: _ratio(means, "first") - _ratio(means, "second"), seed=seed)
+    return _estimate(cells, lambda means: _ratio(means, "first") - _ratio(means, "second"), seed)
 
 
 def category_shares(cases: NextActionCases, *predictions: NextActionPredictions) -> pl.DataFrame:
@@ -179,6 +178,8 @@ class _Sums:
         known = ~np.isnan(numbers)
         sums = np.bincount(self._person[known], numbers[known], minlength=self._count).astype(np.float64)
         counts = np.bincount(self._person[known], minlength=self._count).astype(np.float64)
+        # Who has no such value says nothing about how far others would differ.
+        sums[counts == 0], counts[counts == 0] = np.nan, np.nan
         return {name: sums[:, None], f"{name} n": counts[:, None]}
 
 
@@ -188,9 +189,16 @@ def _ratio(means: Means, name: str = "value") -> Matrix:
     return share
 
 
-def _share(estimate: Estimate) -> Estimate:
-    """An estimate of a share, whose interval does not reach beyond 0 and 1."""
-    return replace(estimate, low=max(0.0, estimate.low), high=min(1.0, estimate.high))
+def _estimate(
+    cells: dict[str, Matrix], statistic: Callable[[Means], Matrix], seed: int, *, share: bool = False
+) -> Estimate:
+    """A figure with its interval over people; without one where fewer than two people have a part in it."""
+    people = int(np.any([~np.isnan(values) for values in cells.values()], axis=(0, 2)).sum())
+    if people < 2:
+        one = np.ones((1, len(next(iter(cells.values())))))
+        value = float(statistic({name: cell_means(values, one, np.ones((1, 1))) for name, values in cells.items()})[0])
+        return Estimate(value, math.nan, math.nan, people, warning="one person only, which shows no precision")
+    return cluster_estimate(cells, statistic, seed=seed, share=share)
 
 
 def _only(values: pl.Series, chosen: pl.Series) -> pl.Series:
@@ -199,7 +207,7 @@ def _only(values: pl.Series, chosen: pl.Series) -> pl.Series:
 
 def _session_mean(table: pl.DataFrame, column: str, seed: int) -> Estimate:
     sessions = table.group_by("person", "session", maintain_order=True).agg(pl.col(column).mean())
-    return _share(cluster_estimate(_Sums(sessions["person"]).of(sessions[column]), _ratio, seed=seed))
+    return _estimate(_Sums(sessions["person"]).of(sessions[column]), _ratio, seed, share=True)
 
 
 def _outcome_scores(table: pl.DataFrame, people: _Sums, seed: int) -> dict[str, Estimate]:
@@ -224,11 +232,9 @@ def _outcome_scores(table: pl.DataFrame, people: _Sums, seed: int) -> dict[str, 
 
         return score
 
-    scores = {name: cluster_estimate(cells, f1(name), seed=seed) for name in names}
-    scores["macro"] = cluster_estimate(
-        cells, lambda means: np.mean([f1(name)(means) for name in names], axis=0), seed=seed
-    )
-    return {name: _share(value) for name, value in scores.items()}
+    scores = {name: _estimate(cells, f1(name), seed, share=True) for name in names}
+    macro = _estimate(cells, lambda means: np.mean([f1(name)(means) for name in names], axis=0), seed, share=True)
+    return scores | {"macro": macro}
 
 
 def _distribution_distance(table: pl.DataFrame, people: _Sums, seed: int) -> Estimate:
@@ -245,7 +251,7 @@ def _distribution_distance(table: pl.DataFrame, people: _Sums, seed: int) -> Est
         half: Matrix = np.sum(gaps, axis=0) / 2
         return half
 
-    return _share(cluster_estimate(cells, distance, seed=seed))
+    return _estimate(cells, distance, seed, share=True)
 
 
 def _length(table: pl.DataFrame, people: _Sums, column: str, seed: int) -> Estimate:
@@ -264,4 +270,4 @@ def _length(table: pl.DataFrame, people: _Sums, column: str, seed: int) -> Estim
             going = going * (1 - np.nan_to_num(_ratio(means, str(step))))
         return total
 
-    return cluster_estimate(cells, length, seed=seed)
+    return _estimate(cells, length, seed)
