@@ -32,7 +32,7 @@ def test_path_dependence_is_found_where_a_rule_makes_the_start_decide() -> None:
     assert f"Analysis: {DEPENDENCE}" in text
     text = text.replace("\\", "")
     assert "depends on initial_share strongly: omega squared 1 (no interval), n = 14" in text
-    assert "Caution: all runs of a start end alike" in text
+    assert "Caution: runs of a start, or of a seed, all end alike" in text
 
 
 def test_no_dependence_is_claimed_where_answers_are_drawn_without_regard_to_the_start() -> None:

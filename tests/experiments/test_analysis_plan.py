@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
 from populace.base.errors import UnknownNameError, UsageError
-from populace.experiments import Experiment, report
+from populace.experiments import Experiment, Results, planned_effects, report
+from populace.statistics import adjust
 from support.commands import populace
 
 SETTINGS: dict[str, Any] = {
@@ -56,6 +58,36 @@ def test_a_contrast_added_after_data_is_marked_in_every_output(tmp_path: Path) -
     document = json.loads(populace("experiment", "planned.yaml", "--workers", "1", "--json").stdout)["data"]
     assert document["effects"]["share_blue"][0]["planned"] == "added after data"
     assert len(document["plans"]) == 2
+
+
+def test_the_comparisons_of_a_plan_stand_in_every_output_at_its_own_level(tmp_path: Path) -> None:
+    """The command and the report showed arms that were not planned, with 99 % intervals called 95 %."""
+    contrasts = [{"outcome": "share_blue", "factor": name} for name in ("initial_share", "counts")]
+    asked = experiment({"contrasts": [*contrasts, contrasts[0] | {"of": 0.8}], "alpha": 0.01})
+    results = asked.run(workers=1)
+    table = planned_effects(results)
+    assert table["contrast"].to_list() == ["initial_share: 0.8 against 0.2", "counts: false against true"]
+    assert set(table["planned"]) == {"planned"}
+    single = results.effects(factor="initial_share")
+    assert (table["effect"][0], table["low"][0]) == (single["effect"][0], single["low"][0])
+    assert table["p_adjusted"].to_list() == adjust(table["p"]).tolist(), "both factors are one family"
+    assert results.effects(factor="counts", level=0.995)["low"][0] == table["low_all"][1]
+    text = report(results).markdown.replace("\\", "")
+    assert "| share_blue | initial_share: 0.8 against 0.2 |" in text
+    assert "The bar is the 99 % interval" in text
+    (tmp_path / "planned.yaml").write_text(yaml.safe_dump(asked.data()))
+    shown = populace("experiment", "planned.yaml", "--workers", "1").stdout
+    assert "Effects on share_blue, 99 % intervals" in shown and "Planned comparisons, 99 % intervals" in shown
+
+
+def test_a_planned_comparison_that_cannot_be_made_says_why() -> None:
+    asked = experiment({"contrasts": [{"outcome": "share_blue", "factor": "initial_share", "baseline": 0.8}]})
+    results = asked.run(workers=1)
+    assert planned_effects(results)["contrast"].to_list() == ["initial_share: 0.2 against 0.8"]
+    lost = Results(results.folder)
+    lost.__dict__["runs"] = results.runs.with_columns(share_blue=pl.lit(None, dtype=pl.Float64))
+    (row,) = planned_effects(lost).iter_rows(named=True)
+    assert row["effect"] is None and row["warning"]
 
 
 def test_the_command_freezes_a_plan_and_runs_nothing(tmp_path: Path) -> None:

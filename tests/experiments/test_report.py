@@ -14,7 +14,7 @@ from populace import Run, simulate
 from populace.base.foreign import for_markdown
 from populace.experiments import Experiment, Report, Results, report
 from populace.experiments.reports.blocks import Code, Table
-from populace.experiments.reports.experiment_report import experiment_yaml, mean_band
+from populace.experiments.reports.experiment_report import difference_sentence, experiment_yaml, mean_band
 from populace.experiments.reports.figures import IntervalRow, intervals, standalone_svg
 from populace.scenarios.norms import Norms
 from support.commands import populace
@@ -213,3 +213,11 @@ def test_the_command_writes_and_reports(results: Results, tmp_path: Path) -> Non
     assert (tmp_path / f"{results.name}.html").is_file()
     assert {check["check"] for check in document["data"]["checks"]} >= {"replicates", "people differ"}
     assert any("rules decided" in text for text in document["warnings"])
+
+
+@pytest.mark.parametrize(("adjusted", "told"), [(0.3, "no difference that can be told from chance"), (0.01, "higher")])
+def test_a_difference_is_one_after_the_correction_for_all_comparisons(adjusted: float, told: str) -> None:
+    """One of ten arms whose own interval leaves 0 out was called higher, with an adjusted p of 0.3."""
+    row = {"arm": "a", "effect": 0.2, "low": 0.01, "high": 0.39, "n": 20, "planned": "no plan", "warning": ""}
+    text = difference_sentence(row | {"p_adjusted": adjusted}, 0.05)
+    assert text.startswith(f"a: {told}") and f"adjusted p = {adjusted:.3f}" in text

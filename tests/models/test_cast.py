@@ -9,8 +9,11 @@ import pydantic
 import pytest
 
 from populace import Choice, Form, Number, People, Rating, Run, Scenario, Text, Utterance, simulate
+from populace.minds import Planning
 from populace.models import Request, Scripted, open_model
 from populace.models.cast import Cast
+from populace.models.cast.scene import Scene
+from populace.models.cast.town import plan
 from populace.questions import Allocation
 from populace.scenarios.discussion import Discussion
 from populace.scenarios.forum import Forum
@@ -162,3 +165,17 @@ def test_a_changed_sentence_is_another_model() -> None:
     cast = Cast()
     cast.contents = "other"
     assert Scripted(cast, spec="scripted:cast").fingerprint != before
+
+
+@pytest.mark.parametrize(("now", "bedtime"), [("23:50", "15:30"), ("16:00", "08:00"), ("06:00", "01:30")])
+def test_a_resident_of_the_cast_plans_past_midnight(now: str, bedtime: str) -> None:
+    planning = Planning(places=("home", "work", "café"))
+    begins, ends = ((int(clock[:2]) * 60 + int(clock[3:])) * 60 for clock in (now, bedtime))
+    told = f"It is {now} on 13 February. Plan your day from now, {now}, until you go to bed at {bedtime}."
+    scene = Scene.of(
+        Request((("system", "You are Ann."), ("user", f"{told}\nPlaces that you know: home; work; café.")))
+    )
+    rows = [(row["at"], row["where"], row["doing"]) for row in plan(scene)]
+    actions = planning.to_actions(rows, now=begins, until=ends + 86_400)
+    assert planning.fault(actions, now=begins, until=ends + 86_400) is None
+    assert actions[-1].end == ends + 86_400

@@ -164,6 +164,7 @@ def test_what_cannot_be_used_is_said_in_one_paragraph_before_a_run(
         ({"event_day": 7}, "is on day 7, and the run has 2 days"),
         ({"event_day": 7, "residents": 10}, "is on day 7, and the run has 2 days"),
         ({"event_begins": "5pm"}, "'5pm'"),
+        ({"event_begins": "02:00", "event_ends": "03:00", "event_day": 2}, "Nobody could come in."),
         ({"event_what": "a"}, "no word to recognise it by"),
     ],
 )
@@ -180,6 +181,7 @@ def test_a_wrong_parameter_of_the_event_is_named_before_a_run(parameters: dict[s
         ("nothing.toml", ParameterError, "there is no file of events nothing.toml"),
         ([], ParameterError, "there is no event"),
         ([{"what": "fair"}], ParameterError, "an event has no name"),
+        ([FAIR | {"name": "Spring Fair"}], ParameterError, 'Write name = "spring_fair"'),
         ([FAIR | {"hosts": "Ada"}], UnknownNameError, "hosts"),
         ([FAIR, FAIR], ParameterError, "two events are named 'fair'"),
         ([FAIR | {"ends": None}], ParameterError, "has a part of a time"),

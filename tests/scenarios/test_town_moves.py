@@ -109,7 +109,11 @@ def test_somebody_who_stays_up_past_midnight_lives_the_day_before() -> None:
         ({"name": "Ada Bell", "home_place": 99_999}, "home_place = 99999"),
         ({"name": "Ada Bell", "home_place": 3}, "no address as home"),
         ({"name": "Ada Bell", "wakes": 999_999}, "wakes = 999999"),
+        ({"name": "Ada Bell", "wakes": 3600, "sleeps": 3600}, "wakes and goes to bed at the same time"),
+        ({"name": "Ada Bell", "wakes": "07:00"}, "Somebody who is there has "),
+        ({"name": "Ada Bell", "works": "Moon"}, "no.*column of the population.*Known: "),
         ({"name": "Dayo Okonjo"}, "two people are called"),
+        ({"name": "dayo okonjo"}, "two people are called 'Dayo Okonjo' and 'dayo okonjo'"),
     ],
 )
 def test_a_resident_who_cannot_live_there_is_refused_with_the_reason(row: dict[str, Any], message: str) -> None:
@@ -123,6 +127,7 @@ def test_a_resident_who_cannot_live_there_is_refused_with_the_reason(row: dict[s
         {"play": "Odil Farrant"},
         {"interventions": [{"kind": "thing", "at": 20, "place": "Larch Lane 4 > kitchen > stoov", "state": "burning"}]},
         {"interventions": [{"kind": "thing", "at": 20, "place": "Larch Lane 4 > kitchen", "state": "burning"}]},
+        {"interventions": [{"kind": "thing", "at": 20, "place": "stove", "state": "burning"}]},
     ],
 )
 def test_a_mistyped_name_is_refused_before_there_is_a_run(settings: dict[str, Any], tmp_path: Path) -> None:

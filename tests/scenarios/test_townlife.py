@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import populace
-from populace import Run, simulate
+from populace import Run, Text, simulate
 from populace.base.errors import WorldError
 from populace.models import HashingEmbedder, Request, Scripted
 from populace.models.cast import Cast
@@ -75,7 +75,6 @@ class Planted(Village):
 def test_asked_about_what_they_were_told_did_and_saw_people_recall_it_and_nothing_that_they_cannot_know(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from populace import Text
     from populace.engine.session import Session
 
     run = village(scenario=Planted, until=step_at("16:00"), keep="run", workspace=tmp_path)
@@ -387,3 +386,21 @@ def test_the_report_counts_faults_of_speech_time_without_activity_and_invalid_an
     assert spent["of these from then to bedtime"] == 1.0
     assert spent["of them with a valid plan"] == 1.0
     assert titles["Invalid answers by purpose"].filter(purpose="planning: day")["invalid"].to_list() == [0]
+
+
+def test_an_interview_says_what_time_it_is_where_somebody_is_and_what_they_are_doing() -> None:
+    run = village(until=26, residents=1)
+    prompts: list[str] = []
+
+    def spy(request: Request) -> str:
+        prompts.append(request.messages[-1][1])
+        return "I am well."
+
+    for step in (1, 26):
+        run.at(step).interview(Text("What are you doing?"), people=ODILE, model=Scripted(spy, spec="scripted:spy"))
+    assert "It is 05:10 on 13 February. You are at home, in bed.\n" in prompts[0]
+    doing = run.people()["doing"][0]
+    assert f"It is 09:20 on 13 February. You are at Kettle & Crumb, {doing}.\n" in prompts[1]
+    with run.at(26).conversation(ODILE, model=Scripted(spy, spec="scripted:spy")) as talk:
+        talk.ask("Hello?")
+    assert f"{doing}.\nSomebody talks with you." in prompts[2]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import populace as pc
 from populace.base.errors import QuestionnaireError, UnknownNameError, UsageError
@@ -103,6 +104,22 @@ def test_a_group_of_one_person_and_one_whose_weights_are_zero_are_told_for_what_
     assert none == (1, None, None, None)
     assert results.crosstab_text("cups", "sex").row(0)[3:] == (str(round(one[1], 2)), "–")
     assert results.crosstab(items[1]["id"], "sex").filter(sex="m")["n"].sum() == 1
+
+
+def test_means_of_few_answers_use_t_and_equal_answers_show_no_precision(tmp_path: Path) -> None:
+    """The normal quantile covered .72 for two answers and .88 for five; equal answers had an interval of no width."""
+    people = {"id": [1, 2, 3, 4], "one": [1.0, 1.0, 1.0, 1.0], "huge": [1.0, 1.0, 1.0, 1e6]}
+    survey = pc.Survey.read({"items": [{"id": "cups", "type": "number", "text": "Cups?", "low": 0.5, "high": 9.5}]})
+    results = survey.ask(people, weight="one", model="scripted:uniform", workspace=tmp_path, keep="nothing", seed=1)
+    values = results.table["cups"].to_numpy()
+    mean, low, high = results.marginals("cups").select("share", "low", "high").row(0)
+    known = stats.ttest_1samp(values, 0).confidence_interval()
+    assert (mean, low, high) == pytest.approx((values.mean(), known.low, known.high))
+    assert "4 respondents tell as much as 4.0 of equal weight" in results.marginals_note
+    heavy = pc.SurveyResults(results.run, weight="huge")
+    assert heavy.marginals("cups").select("low", "high").row(0) == (None, None)
+    same = survey.ask(people, model="scripted:first", workspace=tmp_path, keep="nothing")
+    assert same.marginals("cups").select("low", "high").row(0) == (None, None)
 
 
 def test_raking_meets_the_margins() -> None:

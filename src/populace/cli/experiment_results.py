@@ -8,7 +8,8 @@ from populace.base.errors import PopulaceError
 from populace.base.formatting import percent, plural
 from populace.cli.options import command_line
 from populace.cli.output import Part, bold, dim, out, table, warn
-from populace.experiments import Results
+from populace.experiments import Results, planned_effects
+from populace.experiments.planned import level_text
 from populace.experiments.validation import ValidityCard, validity
 from populace.experiments.validation.basis import validity_basis
 from populace.experiments.validation.card import MARKS
@@ -29,6 +30,7 @@ def results_document(results: Results) -> dict[str, Any]:
         "outcomes": {each.name: _or_none(results.outcome, each.name) for each in results.experiment.outcomes},
         "effects": {each.name: _or_none(results.effects, each.name) for each in results.experiment.outcomes},
         "analyses": results.analyses(),
+        "planned": planned_effects(results),
         "validity": validity(results).table(),
         "plans": [plan.model_dump(mode="json") for plan in results.folder.manifest.plans],
     }
@@ -64,6 +66,7 @@ def show_results(results: Results, command: str) -> None:
     plan = results.analysis_plan
     if plan is not None:
         out.print_line("\n  ", dim("analysis plan"), f"  {plan.hash}, frozen {plan.when}")
+        _show_planned(results)
     card = validity(results)
     for text in result_caveats(results):
         if text not in card.warnings:
@@ -104,13 +107,24 @@ def _show_outcome(results: Results, name: str) -> None:
             texts = {column: [p_text(p) for p in effects[column]] for column in ("p", "p_adjusted")}
             table(
                 columns.with_columns(**{name: pl.Series(text) for name, text in texts.items()}),
-                f"Effects on {name}, 95 % intervals",
+                f"Effects on {name}, {level_text(results)} intervals",
             )
             warnings += effects["warning"].to_list()
         for note in dict.fromkeys(note for text in warnings if text for note in text.split("; ")):
             out.print_line("  ", dim(f"note: {note}"))
     except PopulaceError as error:
         warn(f"{name}: {error.what}")
+
+
+def _show_planned(results: Results) -> None:
+    """The comparisons that the plan names, each with what it says."""
+    planned = planned_effects(results)
+    texts = {column: pl.Series([p_text(p) for p in planned[column]]) for column in ("p", "p_adjusted")}
+    title = f"Planned comparisons, {level_text(results)} intervals; p adjusted for those on one outcome"
+    out.print_line()
+    table(planned.with_columns(**texts).drop("warning"), title)
+    for note in dict.fromkeys(note for text in planned["warning"] if text for note in text.split("; ")):
+        out.print_line("  ", dim(f"note: {note}"))
 
 
 def _missing_text(results: Results, name: str) -> str:

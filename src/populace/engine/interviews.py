@@ -14,7 +14,10 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+import polars as pl
+
 from populace.base.errors import UnknownNameError, UsageError
+from populace.base.templates import Template
 from populace.broker import CallSettings
 from populace.engine.ask_arguments import check_question
 from populace.engine.replay import replay_to
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_MOMENT = "moment_of_the_interview"
 _TALK = "Somebody talks with you."
 _SAID = _TALK + " What was said so far:\n{said}"
 _MOST_TURNS = 20
@@ -98,7 +102,16 @@ async def ask_on_the_side(
         situation = with_memories(
             situation, inquiry.mind, people, about=about, now=moment, purpose=purpose, kinds=kinds
         )
+    situation = _at_present(situation, scenario.present_moment(people))
     return (await session.decide(replace(inquiry, situation=situation))).answers
+
+
+def _at_present(situation: Situation, moments: Sequence[str]) -> Situation:
+    """The situation, after a sentence for each person that says when and where they are."""
+    if not moments:
+        return situation
+    given = Template(f"{{{_MOMENT}}}\n{situation.given.text}".strip())
+    return replace(situation, given=given, columns={**situation.columns, _MOMENT: pl.Series(list(moments))})
 
 
 def record_interview(

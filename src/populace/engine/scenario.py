@@ -284,6 +284,10 @@ class Scenario:
         """The ids of the people who may reflect at the end of a step; everybody by default."""
         return self.people.ids.to_list()
 
+    def present_moment(self, people: People) -> Sequence[str]:
+        """When and where an interview finds people, in a sentence for each of them; nothing by default."""
+        return ()
+
     async def finish_minds(self) -> None:
         """Let people reflect and forget at the end of a step, and record what they stored and recalled."""
         mind = self._mind

@@ -15,6 +15,7 @@ from populace.experiments.outcomes import Outcome
 from populace.experiments.panel import experiment_run, metric_panel, people_panel
 from populace.experiments.plan import ExperimentPlan, StoppingRule
 from populace.experiments.plan_file import shipped_experiments
+from populace.experiments.planned import planned_effects
 from populace.experiments.reports import Report, report
 from populace.experiments.results import Results
 from populace.experiments.robustness import Robustness, check_robustness
@@ -56,6 +57,7 @@ __all__ = [
     "methods_text",
     "metric_panel",
     "people_panel",
+    "planned_effects",
     "report",
     "shipped_experiments",
     "specification_curve",

@@ -45,10 +45,9 @@ class ComparisonSettings:
         cls,
         manifest: ExperimentManifest,
         paired: bool,
-        share: bool,
-        correction: str | None,
-        method: str | None,
-        level: float | None,
+        correction: str | None = None,
+        method: str | None = None,
+        level: float | None = None,
     ) -> ComparisonSettings:
         """As asked for, else as planned, else by t at 95 %, corrected by Holm's method."""
         plan, looks = manifest.plan, manifest.counted_looks
@@ -59,7 +58,7 @@ class ComparisonSettings:
         correction = correction or (settings.correction if settings else "holm")
         method = method or (settings.method if settings else "t")
         level = level or (1 - settings.alpha if settings else 0.95)
-        return cls(paired, correction, method, level, share, looks)
+        return cls(paired, correction, method, level, looks=looks)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -136,7 +135,7 @@ def factor_effects_table(
                 into.append(difference(one.to_series(), two.to_series(), level=level, **how.options))
             else:
                 samples = [wide[name].drop_nulls().to_numpy() for name in counts]
-                into.append(contrast(samples, np.array(list(counts.values())), level))
+                into.append(contrast(samples, np.array(list(counts.values())), level, share=how.options["share"]))
     table = _effects_frame(runs, outcome, factor, others, baseline, effects, together, how)
     model = f"additive in {', '.join(factors)}" + ("" if full or len(factors) == 1 else "; assumes no interactions")
     return table.with_columns(model=pl.lit(model))

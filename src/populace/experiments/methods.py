@@ -2,6 +2,7 @@
 
 from populace.base.errors import PopulaceError
 from populace.base.formatting import plural
+from populace.experiments.planned import level_text
 from populace.experiments.results import Results
 from populace.runs.settings_text import decider_text
 
@@ -92,7 +93,8 @@ def _comparisons(results: Results, cited: list[str]) -> list[str]:
     }
     used = [(key, words) for part, (key, words) in names.items() if any(part in method for method in methods)]
     if used:
-        sentences.append(f"Arms were compared {' and '.join(words for _, words in used)}, with 95 % intervals.")
+        level = level_text(results)
+        sentences.append(f"Arms were compared {' and '.join(words for _, words in used)}, with {level} intervals.")
         cited += [key for key, _ in used]
     correction = results.comparison().correction
     written = {"holm": "Holm 1979", "bh": "Benjamini and Hochberg 1995", "bonferroni": "Dunn 1961"}[correction]

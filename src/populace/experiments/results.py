@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -222,8 +223,8 @@ class Results:
         level: float | None = None,
     ) -> ComparisonSettings:
         """How arms are compared: as asked for, else as planned, else by t at 95 %, corrected by Holm's method."""
-        share = self.is_share(outcome)
-        return ComparisonSettings.of(self.folder.manifest, self.experiment.paired, share, correction, method, level)
+        settings = ComparisonSettings.of(self.folder.manifest, self.experiment.paired, correction, method, level)
+        return replace(settings, share=self.is_share(outcome))
 
     def values(self, outcome: str | None = None) -> pl.DataFrame:
         """The runs with the outcome as it is compared: times until the last common step, excluded runs as missing."""
@@ -284,8 +285,7 @@ class Results:
         """The number of replicates that each comparison needs, given the spread so far.
 
         Args:
-            effect: The smallest effect to detect; the observed one by default, which few runs make too large as often
-                as not: name the smallest one that matters.
+            effect: The smallest effect to detect; the observed one by default, which few runs often make too large.
             width: In place of an effect: the width of the interval to reach.
             power: The probability with which an effect of that size should be detected.
             baseline: The arm to compare with.

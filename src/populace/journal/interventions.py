@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pydantic
 
-from populace.base.errors import InterventionError, PopulaceError
+from populace.base.errors import InterventionError, PopulaceError, UnknownNameError
 from populace.journal.intervention import Intervention, Target
 from populace.journal.selection import Selection
 from populace.models import check_model
@@ -186,25 +186,28 @@ class AddPeople(Intervention):
                 row["id"], number = number, number + 1
         unknown = {name for row in rows for name in row} - set(people.columns)
         if unknown:
+            column = UnknownNameError("column", sorted(unknown)[0], people.columns)
             raise InterventionError(
-                f"people who join have {sorted(unknown)[0]!r}, which is not a column of the population."
+                f"people who join have {column.name!r}, which is not a column of the population.", column.hint
             )
         names = [name for name in people.columns if any(name in row for row in rows)]
-        columns = [self._column(name, [row.get(name) for row in rows], people.frame.schema[name]) for name in names]
+        columns = [self._column([row.get(name) for row in rows], people[name]) for name in names]
         try:
             people.add(People(pl.DataFrame(columns)))
         except (pl.exceptions.PolarsError, TypeError, PopulaceError) as error:
             raise InterventionError(f"people could not join at step {self.at}: {error}") from error
 
-    def _column(self, name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
-        """The values of people who join, in the type of the column."""
+    def _column(self, values: list[Any], present: pl.Series) -> pl.Series:
+        """The values of people who join, in the type of the column, which holds those of the people who are there."""
+        name, dtype = present.name, present.dtype
         try:
             return pl.Series(name, values, dtype=dtype)
         except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
             value = next((each for each in values if not _fits(each, dtype)), values[0])
             raise InterventionError(
                 f"people could not join at step {self.at}: {value!r} does not fit the column {name!r}, "
-                f"which holds {_KINDS.get(type(dtype), str(dtype))}."
+                f"which holds {_KINDS.get(type(dtype), str(dtype))}.",
+                f"Somebody who is there has {example[0]!r}." if len(example := present.drop_nulls().head(1)) else None,
             ) from error
 
     def models(self) -> list[str]:

@@ -64,7 +64,7 @@ def marginal_weights(arms: pl.DataFrame, factor: str) -> dict[Any, Numbers]:
     return {level: np.asarray(at @ inverse) for level, at in rows.items()}
 
 
-def contrast(samples: Sequence[Numbers], weights: Numbers, level: float = 0.95) -> Effect:
+def contrast(samples: Sequence[Numbers], weights: Numbers, level: float = 0.95, *, share: bool | None = None) -> Effect:
     """A weighted sum of the means of independent arms, which may vary by different amounts (Welch and Satterthwaite).
 
     Assumes that the mean of each arm is about normal. An arm in which nothing varies has the largest variance of the
@@ -74,6 +74,7 @@ def contrast(samples: Sequence[Numbers], weights: Numbers, level: float = 0.95) 
         samples: The values of each arm, two or more.
         weights: One for each arm; the positive ones make the first mean, the negative ones the second.
         level: The confidence level.
+        share: Whether the values of two arms are shares; by default if all of them lie between 0 and 1.
 
     Example:
         >>> arms = [np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]), np.array([0.0, 1.0, 2.0])]
@@ -84,7 +85,7 @@ def contrast(samples: Sequence[Numbers], weights: Numbers, level: float = 0.95) 
     used = [(np.asarray(values), float(w)) for values, w in zip(samples, weights, strict=True) if abs(w) > _SMALL]
     if sorted(w for _, w in used) == [-1.0, 1.0]:
         ordered = sorted(used, key=lambda item: -item[1])
-        return difference(ordered[0][0], ordered[1][0], paired=False, level=level)
+        return difference(ordered[0][0], ordered[1][0], paired=False, level=level, share=share)
     means = [w * float(values.mean()) for values, w in used]
     above = sum(m for m, (_, w) in zip(means, used, strict=True) if w > 0)
     below = -sum(m for m, (_, w) in zip(means, used, strict=True) if w < 0)

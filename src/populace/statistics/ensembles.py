@@ -229,7 +229,7 @@ def path_dependence(
     return PathDependence(strength, p, summary, "omega squared" if number else "Cramér's V", runs.height, dropped)
 
 
-_SAME_ENDS = "all runs of a start end alike, which says nothing about how far others would differ"
+_SAME_ENDS = "runs of a start, or of a seed, all end alike, which says nothing about how far others would differ"
 
 
 def _whole_clusters(runs: pl.DataFrame, by: str, cluster: str) -> tuple[pl.DataFrame, int]:

@@ -10,7 +10,8 @@ from populace.engine.report_table import ReportTable
 from populace.questions import VALID
 from populace.runs.reader import RunReader
 from populace.runs.settings_text import parameters_of_run
-from populace.statistics.intervals import wilson
+from populace.statistics.intervals import t_quantile, wilson
+from populace.statistics.values import constant
 from populace.surveys.open_answers import OTHER, answer_groups
 from populace.surveys.questionnaire import Questionnaire
 from populace.surveys.respondents import Respondents, check_weights
@@ -19,13 +20,16 @@ from populace.surveys.weights import effective_size
 
 MARGINALS_NOTE = (
     "Shares of valid answers with 95 % intervals. The intervals say how far other respondents like these would differ; "
-    "they do not say how similar the answers of the model are to those of people."
+    "they do not say how similar the answers of the model are to those of people. Intervals of means hold for many "
+    "answers, or for few that are about symmetric."
 )
 CROSSTAB_NOTE = "Shares of valid answers within each group, with 95 % intervals; means where there are many numbers."
 OPEN_NOTE = (
     "Answers in own words, grouped by a word that they share; the example is the first of its group. Words are "
     "compared, not meanings."
 )
+_FEWEST = 1.5
+"""Fewer people, as weights count them, show no spread: one of them has nearly all the weight."""
 _MANY_VALUES = 12
 """A column of numbers with more values than this is summed up by its mean in place of a row for each value."""
 
@@ -101,6 +105,14 @@ class SurveyResults:
         """
         tables = [self._summary(variable, self._grouped) for variable in self._selected(names)]
         return pl.concat(tables) if tables else pl.DataFrame()
+
+    @property
+    def marginals_note(self) -> str:
+        """What the marginals say, and how many respondents of equal weight tell as much as these."""
+        if not self.weight:
+            return MARGINALS_NOTE
+        people, size = self.table.height, effective_size(self._weights(self.table))
+        return f"{MARGINALS_NOTE} With weights, {people} respondents tell as much as {size:.1f} of equal weight (Kish)."
 
     @property
     def open_items(self) -> list[str]:
@@ -263,13 +275,13 @@ def _values(variable: Variable, column: pl.Series) -> list[tuple[object, str]]:
 def _mean_row(
     values: np.ndarray[tuple[int], np.dtype[np.float64]], weights: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> tuple[str, int, float, float, float]:
-    """The weighted mean of numbers with an interval; there is none for fewer than two different people."""
+    """The weighted mean of numbers with an interval of t; there is none for fewer than two people, or equal answers."""
     size = effective_size(weights)
     if size <= 0:  # All of them have a weight of zero.
         return "mean", len(values), float("nan"), float("nan"), float("nan")
     mean = float(np.average(values, weights=weights))
-    if len(values) < 2 or size <= 1:
+    if size < _FEWEST or constant(values[weights > 0]):  # Equal answers show no precision.
         return "mean", len(values), mean, float("nan"), float("nan")
     variance = float(np.average((values - mean) ** 2, weights=weights)) * size / (size - 1)
-    half = 1.959963984540054 * (variance / size) ** 0.5
+    half = t_quantile(0.95, size - 1) * (variance / size) ** 0.5
     return "mean", len(values), mean, mean - half, mean + half

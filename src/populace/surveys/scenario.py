@@ -19,7 +19,7 @@ from populace.surveys.conditions import condition_expression
 from populace.surveys.items import END, Item
 from populace.surveys.questionnaire import Block, Questionnaire
 from populace.surveys.respondents import Respondents
-from populace.surveys.results import MARGINALS_NOTE, OPEN_NOTE, SurveyResults
+from populace.surveys.results import OPEN_NOTE, SurveyResults
 from populace.surveys.variables import PROFILE_TEXT, STATE
 
 _NO_ANSWER = "(no answer)"
@@ -134,7 +134,7 @@ class SurveyScenario(Scenario):
         results = SurveyResults(run)
         invalid = results.statuses.filter(pl.col("invalid") > 0)
         closed = results.marginals_text()
-        tables = [ReportTable("Answers", closed, MARGINALS_NOTE)] if closed.height else []
+        tables = [ReportTable("Answers", closed, results.marginals_note)] if closed.height else []
         for item in results.open_items:
             groups = results.open_answers(item)
             tables += [ReportTable(f"Answers in own words: {item}", groups, OPEN_NOTE)] if groups.height else []

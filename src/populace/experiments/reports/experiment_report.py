@@ -15,6 +15,7 @@ from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace
 from populace.experiments.outcomes import Outcome
 from populace.experiments.plan import ExperimentPlan
+from populace.experiments.planned import level_text, planned_effects
 from populace.experiments.reports import figures
 from populace.experiments.reports.blocks import Block, Card, Code, Facts, Figure, Heading, Prose, Table, cell
 from populace.experiments.reports.document import Report
@@ -26,6 +27,7 @@ from populace.statistics.intervals import mean_band
 
 _MAX_ROWS_DRAWN = 24
 _MAX_SENTENCES = 6
+_CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "bonferroni": "Bonferroni"}
 _CARD_EXPLANATION = (
     "A check that passes says that nothing was found against the result in this respect, "
     "not that people would do the same. What was not measured is not passed."
@@ -69,23 +71,27 @@ def _findings(results: Results) -> list[str]:
     first = effects.row(0, named=True)
     pairs = "pair by pair" if first["paired"] else "as independent runs"
     baseline = f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}"
-    sentences = [_sentence(row) for row in effects.head(_MAX_SENTENCES).iter_rows(named=True)]
+    alpha = 1 - results.comparison(name).level
+    sentences = [difference_sentence(row, alpha) for row in effects.head(_MAX_SENTENCES).iter_rows(named=True)]
     left = effects.height - _MAX_SENTENCES
     further = [f"{left} further comparisons stand below."] if left > 0 else []
     return [f"{baseline}; compared {pairs}:", *sentences, *further]
 
 
-def _sentence(row: dict[str, Any]) -> str:
+def difference_sentence(row: dict[str, Any], alpha: float) -> str:
+    """A comparison in words; a difference is one after the correction for all comparisons."""
     if row["low"] is None or row["high"] is None:
         return (
             f"{row['arm']}: {row['effect']:+.3g}, without an interval: {row['warning'] or 'the values are too large'}."
         )
     interval = f"[{row['low']:.3g}, {row['high']:.3g}], n = {row['n']}"
     mark = f" ({row['planned']})" if row["planned"] in ("added after data", "not planned") else ""
-    if row["low"] <= 0 <= row["high"]:
-        return f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}{mark}."
-    way = "higher" if row["effect"] > 0 else "lower"
     p = row["p_adjusted"]
+    if p is None or p >= alpha:
+        text = f"{row['arm']}: no difference that can be told from chance, {row['effect']:.3g} {interval}"
+        corrected = not row["low"] <= 0 <= row["high"]
+        return f"{text}, adjusted p {p_text(p, equals='= ')}{mark}." if corrected else f"{text}{mark}."
+    way = "higher" if row["effect"] > 0 else "lower"
     return f"{row['arm']}: {way}, {row['effect']:+.3g} {interval}, adjusted p {p_text(p, equals='= ')}{mark}."
 
 
@@ -144,6 +150,13 @@ def _plan(results: Results) -> Iterator[Block]:
         for status in statuses:
             counts[status] = counts.get(status, 0) + 1
     told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    planned = planned_effects(results)
+    caption = (
+        f"The comparisons of the plan, with {level_text(results)} intervals; p adjusted for those on one outcome "
+        f"({_CORRECTIONS[holding.plan.correction]}); low_all to high_all hold for all of them together"
+    )
+    yield Table(planned.drop("warning"), caption)
+    yield from _notes(planned)
     yield Prose([f"Of the comparisons of arms below: {told or 'none can be made'}."])
 
 
@@ -226,12 +239,14 @@ def _effects(results: Results, name: str, key: str, axis: str) -> Iterator[Block
     first = effects["baseline"][0]
     rows = _interval_rows(effects, "effect")
     how = "paired by replicate" if effects["paired"][0] else "independent runs"
-    caption = f"Effects: every arm minus {first}, {how}. The bar is the 95 % interval; "
+    settings = results.comparison(name)
+    caption = f"Effects: every arm minus {first}, {how}. The bar is the {level_text(results)} interval; "
     caption += "where it includes 0, chance alone would do."
     yield Figure(key, figures.intervals(rows, f"difference in {axis}", name=key, zero=True), caption)
     names = "arm planned mean effect low high p p_adjusted low_all high_all standardised n missing bound_low bound_high"
     columns = effects.select(*names.split(), "failed")
-    many = f"p adjusted for {plural(effects.height, 'comparison')} (Holm); low_all to high_all hold for all together"
+    many = f"p adjusted for {plural(effects.height, 'comparison')} ({_CORRECTIONS[settings.correction]}); "
+    many += "low_all to high_all hold for all together"
     kind = effects["standardised_as"][0]
     yield Table(columns, f"Effects on {name} against {first}; {many}; standardised by {kind}")
     yield from _notes(effects)

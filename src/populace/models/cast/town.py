@@ -144,6 +144,8 @@ def plan(scene: Scene) -> list[dict[str, str]]:
         (19 * 60 + 30, "home", "night"),
         (22 * 60, "home", "night"),
     ]
+    # Who is up past midnight lives on into the next day.
+    rows += [(26 * 60, "home", "night"), *((at + 24 * 60, where, kind) for at, where, kind in rows)]
     day = [(at, where, scene.pick(lines[kind], f"{kind} {at}")) for at, where, kind in rows]
     event = _planned_event(scene, places, now["date"] if now else None)
     if event is not None:

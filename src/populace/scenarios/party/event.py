@@ -16,6 +16,7 @@ from populace.base.errors import ParameterError, UnknownNameError
 from populace.worlds.town import TomlFile
 
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_NAME = re.compile(r"^[a-z][a-z0-9_]*$")
 _GENERIC = frozenset("a an the of for in on at and with day days week night evening morning afternoon".split())
 _FIELDS = re.compile(r"\{(\w*)\}")
 _KNOWN_FIELDS = ("what", "place", "date", "begins", "ends")
@@ -45,7 +46,7 @@ class NewsEvent(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=30)
+    name: str = Field(pattern=_NAME.pattern, max_length=30)
     what: str = Field(max_length=120)
     words: tuple[str, ...] = ()
     host: str | None = None
@@ -152,6 +153,13 @@ def _entry(entry: Any, where: str) -> Any:
     for key, example in (("name", "fair"), ("what", "spring fair")):
         if not entry.get(key):
             raise ParameterError(f"{where}: an event has no {key}.", f'Write {key} = "{example}".')
+    name = entry["name"]
+    if isinstance(name, str) and not _NAME.fullmatch(name):
+        plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_0123456789") or "fair"
+        raise ParameterError(
+            f"{where}: an event is named {name!r}, and a name has small letters, digits and underscores only.",
+            f'Write name = "{plain}"; what people call it is `what`.',
+        )
     return entry
 
 

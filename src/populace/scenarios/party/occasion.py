@@ -128,12 +128,27 @@ def find_occasions(
             midnight = (event.day - 1) * _DAY
             begins, ends = midnight + _seconds(event.begins), midnight + _seconds(event.ends)
             day = f"{first_day + timedelta(days=event.day - 1):%d %B}".lstrip("0")
+            if place is not None:
+                _check_open(event, town, place, begins, ends)
         reader = TellingReader(
             event.key_words, *_place_names(town, place), begins, ends, first_day, tuple(event.day_names)
         )
         address = "" if place is None else town.address(place)
         occasions.append(Occasion(event, host, place, address, begins, ends, day, reader))
     return occasions
+
+
+def _check_open(event: NewsEvent, town: Town, place: int, begins: int, ends: int) -> None:
+    """Raise an error where the building of an event is closed from its beginning to its end."""
+    building = int(town.places.building[place])
+    if any(bool(town.open(building, moment)[0]) for moment in range(begins, ends, _HOUR // 6)):
+        return
+    opens, closes = (time_of_day(int(each[building]) % _DAY) for each in (town.places.opens, town.places.closes))
+    raise ParameterError(
+        f"the event {event.name!r} is from {event.begins} to {event.ends}, and {town.address(building)} is open from "
+        f"{opens} to {closes}.",
+        "Nobody could come in. Change the hours of the building in the map, or the time of the event.",
+    )
 
 
 def check_times(events: Sequence[NewsEvent], *, starts: int, days: int) -> None:

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.errors import WorldError
+from populace.base.errors import UnknownNameError, WorldError
 from populace.base.formatting import time_of_day
+from populace.base.templates import Template
 from populace.engine.scenario import Field, ReportTable, Scenario
 from populace.minds import AIM, Action, Agenda, Dialogue, Memory, Mind, Planning, Reflection, Talk
 from populace.people import Id, People
@@ -231,6 +232,15 @@ class TownLife(Scenario):
             "doing": [self.doing(who) if place[self.row[who]] >= 0 else "on your way" for who in ids],
         }
 
+    def present_moment(self, people: People) -> Sequence[str]:
+        """The time, the place and the activity of each person; those who sleep are in bed."""
+        ids = people.ids.to_list()
+        now = self.situation(ids, self.seconds)
+        asleep = [bool(self.asleep[self.row[who]]) for who in ids]
+        doing = [words.IN_BED if sleeps else text for sleeps, text in zip(asleep, now["doing"], strict=True)]
+        columns = {"doing": pl.Series(doing), "where": pl.Series(now["where"])}
+        return Template(words.HERE).render(now, columns, len(ids)).to_list()
+
     async def plan(self, ids: Sequence[Id], now: int, because: Mapping[Id, str] | None = None) -> None:
         """Let people plan the rest of the day; without a valid plan a person follows the routine.
 
@@ -344,7 +354,13 @@ class TownLife(Scenario):
 
     def check_thing(self, place: str) -> int:
         """The number of a thing by its address; an error where there is no such thing."""
-        thing = self.town.place(place)
+        try:
+            thing = self.town.place(place)
+        except UnknownNameError as error:
+            names = {self.town.places.name[each]: self.town.address(each) for each in self.town.objects().tolist()}
+            if place in names:
+                raise UnknownNameError("building", place, [], suggestion=repr(names[place])) from error
+            raise
         if self.town.places.level[thing] != OBJECT:
             raise WorldError(
                 f"{place!r} is not a thing.", "Name a thing in a room, such as 'Larch Lane 4 > kitchen > stove'."

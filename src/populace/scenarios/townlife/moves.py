@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 def check_names(names: Sequence[str]) -> None:
     """Raise an error where two people have one name."""
-    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    counts = Counter(name.casefold() for name in names)
+    duplicates = [name for name in names if counts[name.casefold()] > 1]
     if duplicates:
-        raise WorldError(f"two people are called {duplicates[0]!r}.", "Conversations go by name; give each another.")
+        alike = " and ".join(dict.fromkeys(map(repr, duplicates[-2:])))
+        raise WorldError(f"two people are called {alike}.", "Conversations go by name; give each another.")
 
 
 _TIMES = ("wakes", "sleeps")
@@ -41,6 +43,12 @@ def check_newcomers(newcomers: People, town: Town) -> None:
             )
             who, value = wrong["name"][0], wrong[name][0]
             raise WorldError(f"{who}, who joins, has {name} = {value}, which is not below {limit:,}.", hint)
+    if set(_TIMES) <= set(frame.columns):
+        sleepless = frame.filter(pl.col("wakes") == pl.col("sleeps"))
+        if sleepless.height:
+            raise WorldError(
+                f"{sleepless['name'][0]}, who joins, wakes and goes to bed at the same time.", "Change one."
+            )
     homeless = frame.filter(pl.col("home").is_null() & pl.col("home_place").is_not_null())
     if homeless.height:
         raise WorldError(

@@ -4,6 +4,7 @@ A person attends to a few of the nearest people and things and remembers what is
 few things that they noticed.
 """
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -134,7 +135,12 @@ def _in_room(life: "TownLife", thing: int, who: Id) -> str:
 
 def places_named(life: "TownLife", texts: Sequence[str]) -> set[str]:
     """The public places of the town that texts name."""
-    return {place for text in texts for place in life.public if place in text}
+    return {
+        place
+        for text in texts
+        for place in life.public
+        if place in text and re.search(rf"(?<!\w){re.escape(place)}(?!\w)", text)
+    }
 
 
 def learn_announced_places(life: "TownLife") -> None:

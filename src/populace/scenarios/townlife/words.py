@@ -3,6 +3,7 @@
 Everything speaks to the person as "you". Nothing here knows what a study is about.
 """
 
+import re
 from collections.abc import Sequence
 
 from populace.base.formatting import time_of_day
@@ -26,7 +27,7 @@ FALLBACKS = ("getting ready", "waiting", "resting at home", "doing nothing in pa
 """Activities of people who have no plan for the moment."""
 AT_HOME = "at home"
 """Where a person is in their own home."""
-SLEEPING, TALKING_WITH = "sleeping", "talking with"
+SLEEPING, IN_BED, TALKING_WITH = "sleeping", "in bed", "talking with"
 
 
 def is_deed(doing: str) -> bool:
@@ -48,8 +49,13 @@ def time_label(time: int, now: int) -> str:
 
 
 def observation(name: str, doing: str, where: str) -> str:
-    """What one person sees another do."""
-    return f"{name} was {doing} {where}."
+    """What one person sees another do.
+
+    Example:
+        >>> observation("Ada", "airing my rooms", AT_HOME), observation("Ben", "eating at the Mill", "at the Mill")
+        ('Ada was airing their rooms at home.', 'Ben was eating at the Mill.')
+    """
+    return f"{name} was {_at_once(_with_owner(doing, 'their'), where)}."
 
 
 def thing_state(thing: str, where: str, state: str) -> str:
@@ -58,8 +64,23 @@ def thing_state(thing: str, where: str, state: str) -> str:
 
 
 def deed(action: Action, where: str) -> str:
-    """What a person did."""
-    return f"You were {action.doing} {where}."
+    """What a person did.
+
+    Example:
+        >>> deed(Action(0, 600, "home", "mending my shirt at home"), AT_HOME)
+        'You were mending your shirt at home.'
+    """
+    return f"You were {_at_once(_with_owner(action.doing, 'your'), where)}."
+
+
+def _with_owner(doing: str, owner: str) -> str:
+    """An activity with the word for whose something is: a plan may say "my", which is "your" to the person."""
+    return re.sub(r"\b[Mm]y\b", owner, doing)
+
+
+def _at_once(doing: str, where: str) -> str:
+    """An activity and its place, which is named once."""
+    return doing if f" {doing}".casefold().endswith(f" {where}".casefold()) else f"{doing} {where}"
 
 
 def plan_text(actions: Sequence[Action], date: str) -> str:

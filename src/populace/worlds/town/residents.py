@@ -1,5 +1,6 @@
 """The residents of a town from a TOML file: who they are, who knows whom, and what they do on an ordinary day."""
 
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -185,11 +186,13 @@ def _entries(source: str | Path | TomlFile | None) -> tuple[TomlFile, list[TomlT
     entries = array_of_tables(file, document.tables(("resident", "relation")), "resident", _RESIDENT)
     if not entries:
         raise WorldError(f"{file}: nobody lives there.", "Add a [[resident]].")
-    name, count = Counter(entry.text("name") for entry in entries).most_common(1)[0]
+    names = [entry.text("name") for entry in entries]
+    folded, count = Counter(name.casefold() for name in names).most_common(1)[0]
     if count > 1:
+        alike = " and ".join(dict.fromkeys(repr(name) for name in names if name.casefold() == folded))
         raise WorldError(
-            f"{file}: {count} residents are named {name!r}.",
-            "Give each a name of their own, a second first name perhaps.",
+            f"{file}: {count} residents are named {alike}.",
+            "Conversations go by name, and capitals do not count. Give each a name of their own.",
         )
     return document, entries
 
@@ -220,10 +223,18 @@ def _routine(town: Town, entry: TomlTable) -> list[tuple[int, int, str]]:
             raise entry.error(f"routine holds {item!r}.", shape)
         routine.append((entry.seconds(item[0], "routine"), _place(town, entry, "routine", item[2]), item[1].strip()))
     bedtime, rising = entry.time("sleeps"), entry.time("wakes")
+    if bedtime == rising:
+        raise entry.error(
+            f"wakes and sleeps are both {time_of_day(rising)}.", "Write a later bedtime: everybody sleeps."
+        )
     # Who goes to bed after midnight may do something before that, in the same day.
     times = [time + DAY if bedtime < rising and time < bedtime else time for time, _, _ in routine]
     if times != sorted(times):
-        raise entry.error("routine runs backwards.", "Put its lines in the order of the day.")
+        before, after = next(pair for pair in itertools.pairwise(times) if pair[1] < pair[0])
+        raise entry.error(
+            f"routine runs backwards: {time_of_day(after)} comes after {time_of_day(before)}.",
+            f"Put its lines in the order of the day, which begins at {time_of_day(rising)} with wakes.",
+        )
     return routine
 
 

@@ -169,6 +169,11 @@ class TomlTable:
         if len(parts) != 2:
             raise self.error(f"{key} is {self.values[key]!r}.", 'Write opening hours as "07:00-18:00".')
         opens, closes = (self.seconds(part, key) for part in parts)
+        if opens == closes:
+            raise self.error(
+                f"{key} is {self.values[key]!r}, from a time to the same time.",
+                f'Leave {key} out for a building that is always open, or write two times such as "07:00-18:00".',
+            )
         return opens, closes if closes > opens else closes + DAY
 
     def _get(self, key: str, default: object) -> Any:

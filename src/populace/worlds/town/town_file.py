@@ -136,6 +136,8 @@ def _objects(room: TomlTable, parent: int, x: float, y: float, outdoors: bool, r
     if not isinstance(objects, Mapping):
         raise room.error("objects is neither a table nor a list.", 'Write objects = { stove = "off" }.')
     for name, value in objects.items():
+        if not isinstance(value, (str, Mapping)):
+            raise room.error(f"the object {name!r} is {value!r}.", f'Write its state as text: {name} = "off".')
         entry = TomlTable(
             room.file,
             f"object {name!r} in {room.where}",

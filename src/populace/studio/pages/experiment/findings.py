@@ -4,6 +4,7 @@ import polars as pl
 from nicegui import ui
 
 from populace.experiments import Results
+from populace.experiments.planned import level_text
 from populace.experiments.validation import ValidityCard
 from populace.experiments.validation.card import MARKS
 from populace.statistics import p_text
@@ -32,7 +33,8 @@ def show_effects(parts: PartList, results: Results, outcome: str, reference: str
         parts.note(f"Effects cannot be computed: {effects.note}", classes="soft foreign")
         return
     pairing = "paired by replicate" if effects.table["paired"][0] else "independent runs"
-    title = f"Effects on {outcome}: each arm minus {data.arm_names(results)[reference]}, 95 % intervals, {pairing}"
+    title = f"Effects on {outcome}: each arm minus {data.arm_names(results)[reference]}, "
+    title += f"{level_text(results)} intervals, {pairing}"
     first = effects.table.head(_MAX_ARMS)
     options = forest(first, "effect", labels=data.arm_names(results), unit=outcome, zero=True)
     parts.chart(title, options, effects.table.drop("seeds"), "effects", height=_height(first.height))
