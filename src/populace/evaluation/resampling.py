@@ -97,7 +97,9 @@ def cluster_estimate(
     quantile = t_quantile(level, n - 1)
     low, high = value - quantile * variance**0.5, value + quantile * variance**0.5
     if share:
-        low, high = wilson(value, value * (1 - value) / variance, z=quantile)
+        # A figure of 0 or 1 that varies, such as a distance, is no share of trials.
+        trials = value * (1 - value) / variance
+        low, high = wilson(value, trials, z=quantile) if trials > 0 else (max(low, 0.0), min(high, 1.0))
     warning = "" if share else _skewed(skewness)
     if n < cautions.ENOUGH:
         warning = f"{n} {_WORDS[clusters]} are too few to tell how far others would differ"
