@@ -384,12 +384,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "forum": {"design": DESIGN | {"people": 60, "posts": 40, "together": 10}},
     "discussion": {"embedder": "hashing", "topic": " ".join(STRINGS[60:90])},
 }
-SLOW = ("axelrod", "axelrod-lattice")
-"""Scenarios whose package takes many seconds to import."""
+WITH_AXELROD = [pytest.mark.slow, pytest.mark.xdist_group("axelrod")]
+"""The package takes many seconds to import, so one process does it for all tests."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in known_scenarios()]
+    "name", [pytest.param(name, marks=WITH_AXELROD if name == "axelrod" else []) for name in known_scenarios()]
 )
 def test_no_prompt_of_a_shipped_scenario_holds_a_control_token(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names, texts among the parameters and replies of the model are hostile; every message is looked at."""

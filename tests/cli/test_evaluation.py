@@ -59,7 +59,7 @@ def test_the_figures_of_a_named_model_are_kept_for_validity_cards_and_leaks_of_t
     done = CliRunner().invoke(cli, [*words, "--model", "scripted:cast", "--subject", "drinks"])
     assert done.exit_code == 0, done.output
     assert fidelity_sentences(tmp_path, ["scripted:cast"]) == [
-        "scripted:cast closes 100% [100%, 100%] of the gap between majority and retest on drinks (copy, 100 people)"
+        "scripted:cast closes 100% of the gap between majority and retest on drinks (copy, 100 people)"
     ]
     page = (tmp_path / "report" / "fidelity-copy.md").read_text()
     assert "trained on the item 'gss_tea'" in page

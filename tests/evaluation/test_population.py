@@ -25,6 +25,7 @@ from populace.evaluation import (
 from populace.evaluation.effects import (
     ExperimentEffect,
     effect_agreement,
+    effects_table,
     experiment_effect,
     slope_with_errors,
     standardised_difference,
@@ -257,6 +258,21 @@ def test_an_effect_is_cohens_d_of_people_and_of_draws_from_the_distributions() -
     assert effect.agents.value == pytest.approx(1.0 / 0.5)
     with pytest.raises(UnknownNameError, match="no condition of the task 'gift' named 'hat'. Known: coat, scarf"):
         experiment_effect(decisions, answers, "gift", control="hat", treatment="scarf")
+
+
+def test_decisions_of_one_person_are_not_counted_as_those_of_many() -> None:
+    """Ten equal decisions of each person gave intervals that were three times too short."""
+    once = experiment(0.8, 40)
+    often = HumanDecisions.from_table(pl.concat([once.table] * 10), once.tasks)
+    answers = pl.DataFrame(
+        {"situation": [0, 1], "order": ["fixed"] * 2, "probabilities": [[0, 1.0, 0, 0, 0, 0], [0, 1.0, 0, 0, 0, 0]]},
+        schema_overrides={"probabilities": pl.List(pl.Float64)},
+    )
+    one, ten = (experiment_effect(d, answers, "gift", control="coat", treatment="scarf") for d in (once, often))
+    assert ten.human.value == pytest.approx(one.human.value, rel=0.05)
+    assert ten.human.width == pytest.approx(one.human.width, rel=0.05)
+    assert np.isnan(one.agents.value) and "cannot be standardised" in one.agents.warning
+    assert effects_table([one])["agents"].to_list() == ["– (no variation)"]
 
 
 def test_the_interval_of_d_is_that_of_statsmodels_to_the_second_digit() -> None:

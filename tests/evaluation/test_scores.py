@@ -261,3 +261,10 @@ def test_a_gap_that_may_be_nothing_is_not_divided_by() -> None:
     without = fidelity(nobody, Predictions.from_answers("copy", items, answers), others)
     assert without.normalised is not None and math.isnan(without.normalised.value)
     assert without.normalised.warning == "nobody repeated an answer"
+
+
+def test_a_distance_of_nothing_that_varies_has_an_interval_from_nothing_on() -> None:
+    cells = {"value": np.array([[1.0], [0.0], [1.0], [0.0], [1.0], [0.0]])}
+    distance = cluster_estimate(cells, lambda means: np.abs(means["value"] - 0.5), share=True)
+    assert (distance.value, distance.low) == (0.0, 0.0)
+    assert 0 < distance.high <= 1

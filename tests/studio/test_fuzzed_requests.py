@@ -1,4 +1,4 @@
-"""Hostile requests to Studio, 20,000 in an audit and 6,000 else: none fails inside, none writes, none hangs.
+"""Hostile requests to Studio, 20,000 in an audit and 3,000 else: none fails inside, none writes, none hangs.
 
 The requests are given to the application in this process, as an ASGI server would give them, with no network between.
 Seven of eight go to addresses below `/api`, the rest to pages and to addresses that do not exist, which take some six
@@ -41,10 +41,12 @@ from support.audit import IN_FULL, size
 from support.studies import studied
 from support.studio import visit
 
-REQUESTS, TO_PAGES = size(4_500, 20_000), size(400, 2_500)
+REQUESTS, TO_PAGES = size(3_000, 20_000), size(270, 2_500)
 SHARE_OF_HEAVY = 0.2
 """How often routes that read a whole experiment, or all runs or scenarios, are asked for, compared with others."""
-SLOW_S = 20.0
+SLOW_S = 60.0
+NAME_PARTS = ("{name}", "{name:path}")
+"""The parts of addresses that name something in the workspace."""
 NUMBERS = [
     "0", "1", "2", "-1", "9" * 20, "9" * 400, "9" * 5000, "1e3", "1.5", "NaN", "inf", "-inf", "0x10", "1_0", "٣", "²", "",
     " 1", "1 ", "+1", "true", "null", "[]", "{}", "1;2", "--1", "18446744073709551616", "-9223372036854775809", "00001",
@@ -130,14 +132,14 @@ class Requests:
         parts = []
         for part in template.split("/"):
             if part.startswith("{"):
-                known = self.random.random() < (0.6 if part == "{name}" else 0.3)
+                known = self.random.random() < (0.6 if part in NAME_PARTS else 0.3)
                 part = self.random.choice(self._known(part, template)) if known else self._encoded()
             parts.append(part)
         return "/".join(parts) if self.random.random() < 0.97 else "/".join(parts) + "/" + self._encoded()
 
     def _known(self, part: str, template: str) -> Sequence[str]:
         """What there is in the workspace that a part of an address may name."""
-        if part != "{name}":
+        if part not in NAME_PARTS:
             return ("0", "1", "2")
         return next((names for kind, names in self.names.items() if f"/{kind}" in template), self.names["run"])
 

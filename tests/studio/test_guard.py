@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from populace.studio.shell.guard import COOKIE, Guard
 from support.studio import served
 
 TOKEN = "a-token-of-some-length"
+LONG_S = 60.0
+"""A busy machine takes a while to begin serving."""
 
 
 async def _room(scope: Any, receive: Any, send: Any) -> None:
@@ -96,15 +99,23 @@ def test_every_answer_forbids_what_comes_from_elsewhere() -> None:
     assert "http" not in policy
 
 
-def test_it_listens_on_this_machine_only_unless_told(tmp_path: Path) -> None:
-    with served(tmp_path) as (address, _):
-        assert address.startswith("http://127.0.0.1:")
-        port = int(address.rstrip("/").rpartition(":")[2])
-        assert httpx.get(f"{address}api/runs").json() == {"count": 0, "runs": []}
-        others = {found[4][0] for found in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
-        for other in others - {"127.0.0.1"}:
-            with pytest.raises(OSError):
-                socket.create_connection((other, port), 1).close()
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Studio of its own process."""
+    folder = tmp_path_factory.mktemp("guard")
+    (folder / "secret.txt").write_text("nobody-reads-this")
+    with served(folder) as (address, _):
+        yield address
+
+
+def test_it_listens_on_this_machine_only_unless_told(home: str) -> None:
+    assert home.startswith("http://127.0.0.1:")
+    port = int(home.rstrip("/").rpartition(":")[2])
+    assert httpx.get(f"{home}api/runs", timeout=LONG_S).json() == {"count": 0, "runs": []}
+    others = {found[4][0] for found in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    for other in others - {"127.0.0.1"}:
+        with pytest.raises(OSError):
+            socket.create_connection((other, port), 1).close()
 
 
 def test_another_host_makes_up_a_token_and_asks_for_it(tmp_path: Path) -> None:
@@ -112,9 +123,9 @@ def test_another_host_makes_up_a_token_and_asks_for_it(tmp_path: Path) -> None:
         start, _, token = address.partition("?token=")
         port = start.rstrip("/").rpartition(":")[2]
         assert len(token) >= 16
-        assert httpx.get(f"http://127.0.0.1:{port}/api/runs").status_code == 401
-        assert httpx.get(f"http://127.0.0.1:{port}/").status_code == 401
-        with httpx.Client(follow_redirects=True) as client:
+        with httpx.Client(follow_redirects=True, timeout=LONG_S) as client:
+            assert client.get(f"http://127.0.0.1:{port}/api/runs").status_code == 401
+            assert client.get(f"http://127.0.0.1:{port}/").status_code == 401
             page = client.get(f"http://127.0.0.1:{port}/api/runs?token={token}")
             assert page.json()["count"] == 0
             assert "token" not in str(page.url)
@@ -150,9 +161,7 @@ def test_whatever_a_name_is_it_is_a_run_of_the_workspace_or_an_error(name: str) 
         Library(Workspace("/nonexistent-workspace")).run(name)
 
 
-def test_paths_in_addresses_are_refused_over_the_network_too(tmp_path: Path) -> None:
-    (tmp_path / "secret.txt").write_text("nobody-reads-this")
-    with served(tmp_path) as (address, _):
-        for path in ("studio-static/../secret.txt", "studio-static/%2e%2e/%2e%2e/secret.txt", "..%2fsecret.txt"):
-            answer = httpx.get(address + path)
-            assert "nobody-reads-this" not in answer.text
+def test_paths_in_addresses_are_refused_over_the_network_too(home: str) -> None:
+    for path in ("studio-static/../secret.txt", "studio-static/%2e%2e/%2e%2e/secret.txt", "..%2fsecret.txt"):
+        answer = httpx.get(home + path, timeout=LONG_S)
+        assert "nobody-reads-this" not in answer.text

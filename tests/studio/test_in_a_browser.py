@@ -17,12 +17,14 @@ from populace.scenarios.forum import Forum
 from populace.scenarios.party import Party
 from support.audit import IN_FULL
 from support.society import resident
-from support.studio import chromium, new_page, served
+from support.studio import SETTLED, chromium, new_page, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.audit, pytest.mark.xdist_group("browser")]
 
 SHOTS = Path(__file__).parents[2] / ".artefacts" / "studio"
 LONG_MS = 120_000
+DRAWN_ANEW = "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(drawn, 30))))"
+"""Ends once the browser has drawn the page twice, so that what follows the width of the window has followed it."""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,7 @@ def keep(page: Any, name: str) -> None:
     """Check the page at the width of a phone; an audit has a screenshot of it there and at the width of a desk."""
     shoot(page, name)
     page.set_viewport_size({"width": 390, "height": 844})
+    page.evaluate(DRAWN_ANEW)
     shoot(page, f"{name}-phone")
     # Nothing may be wider than the phone: what is wide scrolls in itself.
     assert page.evaluate("document.documentElement.scrollWidth") <= 391, name
@@ -54,9 +57,9 @@ def keep(page: Any, name: str) -> None:
 
 
 def shoot(page: Any, name: str) -> None:
-    """A screenshot, once the page has settled."""
-    page.wait_for_timeout(200)
+    """In an audit a screenshot, once the page has settled."""
     if IN_FULL:
+        page.evaluate(SETTLED)
         SHOTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SHOTS / f"{name}.png", full_page=True)
 

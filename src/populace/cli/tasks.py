@@ -1,5 +1,6 @@
 """The command `tasks`: a model in place of people in games, experiments and other tasks of a corpus of decisions."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import click
 
 from populace.base.errors import UsageError
 from populace.base.foreign_columns import csv_table
+from populace.base.formatting import plural
 from populace.cli.options import call_options, command, current_workspace, option, settings_options
 from populace.cli.output import out, report_json, table
 from populace.cli.survey_run import run_survey
@@ -95,10 +97,20 @@ def _contrast(text: str) -> tuple[str, str, str]:
 
 
 def _agreement_text(effects: list[ExperimentEffect]) -> str:
-    agreement = effect_agreement(effects)
+    known = [each for each in effects if math.isfinite(each.human.value) and math.isfinite(each.agents.value)]
+    if not known:
+        return "  no effect can be compared: all answers within a condition are the same"
+    agreement = effect_agreement(known)
     slope = agreement.slope
-    return (
-        f"  {agreement.signs:.0%} of the signs agree; slope {slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]; "
-        f"agents replicate {agreement.replicated:.0%} of {agreement.with_effect} human effects, "
-        f"a random half of the people {agreement.human_half:.0%}"
-    )
+    lost = f" ({len(effects) - len(known)} without variation left out)" if len(known) < len(effects) else ""
+    half = "" if math.isnan(agreement.human_half) else f", a random half of the people {agreement.human_half:.0%}"
+    replicated = "no human effect can be told from 0, so that none can be replicated"
+    if agreement.with_effect:
+        replicated = f"agents replicate {agreement.replicated:.0%} of {plural(agreement.with_effect, 'human effect')}"
+        replicated += half
+    line = f"slope {slope.value:.2f} [{slope.low:.2f}, {slope.high:.2f}]"
+    if not math.isfinite(slope.low):
+        line = "the slope can have any value"
+    agreed = round(agreement.signs * agreement.experiments)
+    signs = f"the signs of {agreed} of {plural(agreement.experiments, 'effect')} agree"
+    return f"  {signs}{lost}; {line}; {replicated}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from populace.evaluation.human_decisions import HumanDecisions
 from populace.evaluation.task_comparison import option_values, situation_chances
 from populace.evaluation.task_situations import situations_of_decisions
 from populace.statistics import Estimate
+from populace.statistics.intervals import t_quantile
+from populace.statistics.values import ROUNDING
 
 Matrix = npt.NDArray[np.float64]
 
@@ -31,7 +34,7 @@ class ExperimentEffect:
         conditions: The control and the treatment; the effect is treatment less control.
         human: The effect among people.
         agents: The effect among agents.
-        people: How many people were in each condition.
+        people: How many decisions were made in each condition.
     """
 
     name: str
@@ -64,9 +67,21 @@ class EffectAgreement:
 
 
 def standardised_difference(
-    means: tuple[float, float], variances: tuple[float, float], sizes: tuple[float, float]
+    means: tuple[float, float],
+    variances: tuple[float, float],
+    sizes: tuple[float, float],
+    *,
+    error: float | None = None,
+    people: int | None = None,
 ) -> Estimate:
     """Cohen's d with its interval, from the moments of two groups; the second less the first.
+
+    Args:
+        means: The means of both groups.
+        variances: Their variances.
+        sizes: Their numbers of answers.
+        error: The standard error of the difference of means, where answers are not independent.
+        people: How many people gave the answers, where some gave several.
 
     Example:
         >>> round(standardised_difference((0.0, 1.0), (4.0, 4.0), (50, 50)).value, 2)
@@ -76,11 +91,14 @@ def standardised_difference(
     if min(sizes) < 2:
         raise HumanDataError(f"a condition has {min(sizes):g} people.", "An effect needs two or more in each.")
     pooled = ((first - 1) * variances[0] + (second - 1) * variances[1]) / (first + second - 2)
-    if pooled <= 0:
-        return Estimate(float("nan"), float("nan"), float("nan"), int(first + second), 0.95, "Cohen's d")
+    n = int(first + second)
+    if pooled <= ROUNDING**2 * max(abs(means[0]), abs(means[1])) ** 2:
+        same = "all answers within a condition are the same, so that an effect cannot be standardised"
+        return Estimate(float("nan"), float("nan"), float("nan"), n, 0.95, "Cohen's d", 0, same)
     d = (means[1] - means[0]) / pooled**0.5
-    error = ((first + second) / (first * second) + d * d / (2 * (first + second))) ** 0.5
-    return Estimate(d, d - Z * error, d + Z * error, int(first + second), 0.95, "Cohen's d")
+    squared = n / (first * second) if error is None else error**2 / pooled
+    half = t_quantile(0.95, (people or n) - 2 if (people or n) > 2 else 1) * (squared + d * d / (2 * n)) ** 0.5
+    return Estimate(d, d - half, d + half, n, 0.95, "Cohen's d")
 
 
 def experiment_effect(
@@ -112,13 +130,14 @@ def experiment_effect(
     chances = situation_chances(answers)
     values = option_values(card)
     codes = {option: place for place, option in enumerate(card.options)}
-    human, agents = [], []
+    human, agents, persons = [], [], []
     for condition in (control, treatment):
         mine = rows.filter((pl.col("condition") == condition) & pl.col("situation").is_in(list(chances)))
         if mine.height < 2:
             known = rows["condition"].drop_nulls().unique().sort().to_list()
             raise HumanDataError(f"task {task!r} has {mine.height} decisions in the condition {condition!r}.",
                                  f"Its conditions are: {', '.join(known)}.")  # fmt: skip
+        persons.append(mine["person"])
         human.append(values[mine["answer"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()])
         agents.append(np.stack([chances[situation] for situation in mine["situation"].to_list()]))
     sizes = (len(human[0]), len(human[1]))
@@ -126,8 +145,20 @@ def experiment_effect(
         (float(human[0].mean()), float(human[1].mean())),
         (float(human[0].var(ddof=1)), float(human[1].var(ddof=1))),
         sizes,
+        **_error_over_people(human, persons),
     )
     return ExperimentEffect(task, (control, treatment), of_people, _agents_effect(agents, values), sizes)
+
+
+def _error_over_people(answers: Sequence[Matrix], persons: Sequence[pl.Series]) -> dict[str, Any]:
+    """The error of the difference of two means over people, each of whom may have decided several times."""
+    people = pl.concat(persons).rank("dense").cast(pl.Int64).to_numpy() - 1
+    count = int(people.max()) + 1
+    if count == len(people):
+        return {}
+    sides = [-(answers[0] - answers[0].mean()) / len(answers[0]), (answers[1] - answers[1].mean()) / len(answers[1])]
+    shifts = np.bincount(people, np.concatenate(sides), count)
+    return {"error": float((count / max(count - 1, 1) * (shifts**2).sum()) ** 0.5), "people": count}
 
 
 def check_conditions(
@@ -227,13 +258,19 @@ def effects_table(effects: Sequence[ExperimentEffect]) -> pl.DataFrame:
             {
                 "experiment": each.name,
                 "effect": f"{each.conditions[1]} less {each.conditions[0]}",
-                "human": f"{each.human.value:.2f} [{each.human.low:.2f}, {each.human.high:.2f}]",
-                "agents": f"{each.agents.value:.2f} [{each.agents.low:.2f}, {each.agents.high:.2f}]",
-                "people": sum(each.people),
+                "human": _text(each.human),
+                "agents": _text(each.agents),
+                "decisions": sum(each.people),
             }
             for each in effects
         ]
     )
+
+
+def _text(estimate: Estimate) -> str:
+    if np.isnan(estimate.value):
+        return "– (no variation)"
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
 def _error(estimate: Estimate) -> float:

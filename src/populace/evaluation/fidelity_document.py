@@ -10,6 +10,7 @@ import polars as pl
 
 from populace.base.errors import HumanDataError
 from populace.evaluation.population import covariance_structure, distortions, response_style
+from populace.evaluation.resampling import figure_text
 from populace.evaluation.scores import Fidelity, calibration, population_distances
 from populace.evaluation.unit_scores import mean_correlation, unit_scores
 from populace.experiments.reports.blocks import Block, Facts, Figure, Heading, Prose, Table
@@ -54,13 +55,11 @@ def fidelity_document(report: FidelityReport) -> ReportDocument:
 def _findings(report: FidelityReport) -> list[str]:
     texts = []
     for result in report.results[: len(report.arms)]:
-        text = (
-            f"{result.name} gets {estimate_text(result.accuracy)} of the answers right; the majority of other people "
-        )
-        text += f"gets {estimate_text(result.majority)}."
+        text = f"{result.name} gets {figure_text(result.accuracy)} of the answers right; the majority of other people "
+        text += f"gets {figure_text(result.majority)}."
         if result.gap_closed is not None and result.normalised is not None:
-            text += f" Its normalised accuracy is {estimate_text(result.normalised)}"
-            closes = f", and it closes {estimate_text(result.gap_closed)} of the gap between majority and retest."
+            text += f" Its normalised accuracy is {figure_text(result.normalised)}"
+            closes = f", and it closes {figure_text(result.gap_closed)} of the gap between majority and retest."
             text += closes if np.isfinite(result.gap_closed.value) else f"; {result.gap_closed.warning}."
         else:
             text += " Nobody was asked twice, so there is no ceiling and no normalised accuracy."
@@ -68,7 +67,7 @@ def _findings(report: FidelityReport) -> list[str]:
     floors = report.results[len(report.arms) :]
     best = max(floors, key=lambda result: result.accuracy.value, default=None)
     if best is not None:
-        texts.append(f"The best simple model, {best.name}, gets {estimate_text(best.accuracy)} right.")
+        texts.append(f"The best simple model, {best.name}, gets {figure_text(best.accuracy)} right.")
     return texts
 
 
@@ -93,7 +92,7 @@ def _body(report: FidelityReport) -> Iterator[Block]:
     kinds = ["agent"] * len(report.arms) + ["floor"] * len(report.floors)
     columns: dict[str, list[Any]] = {"arm": [result.name for result in report.results], "kind": list(kinds)}
     for figure in _FIGURES:
-        columns[figure] = [estimate_text(getattr(result, figure)) for result in report.results]
+        columns[figure] = [figure_text(getattr(result, figure)) for result in report.results]
     columns["answers"] = [result.cells for result in report.results]
     columns["left_out"] = [result.left_out for result in report.results]
     yield Table(pl.DataFrame(columns), _TABLE_CAPTION)
@@ -134,9 +133,9 @@ def _units(report: FidelityReport) -> Iterator[Block]:
     rows = [
         {
             "arm": arm.name,
-            "mae": estimate_text(result.mae),
-            "correlation_by_person": estimate_text(mean_correlation(report.human, arm, "person")),
-            "correlation_by_item": estimate_text(mean_correlation(report.human, arm, "item")),
+            "mae": figure_text(result.mae),
+            "correlation_by_person": figure_text(mean_correlation(report.human, arm, "person")),
+            "correlation_by_item": figure_text(mean_correlation(report.human, arm, "item")),
         }
         for arm, result in zip((*report.arms, *report.floors), report.results, strict=True)
     ]
@@ -165,8 +164,8 @@ def _groups(report: FidelityReport) -> Iterator[Block]:
         yield Heading("Sensitivity")
         rows = [
             (
-                each.flip.column, f"{each.flip.first.label} → {each.flip.second.label}", estimate_text(each.slope),
-                estimate_text(each.correlation), each.people[0], each.people[1],
+                each.flip.column, f"{each.flip.first.label} → {each.flip.second.label}", figure_text(each.slope),
+                figure_text(each.correlation), each.people[0], each.people[1],
             )
             for each in report.sensitivities
         ]  # fmt: skip
@@ -226,7 +225,7 @@ def _limits(report: FidelityReport) -> Iterator[str]:
         if each.slope.low > 1 or each.slope.high < 1:
             found = True
             how = "too far" if each.slope.low > 1 else "too little"
-            yield f"Answers move {how} with {each.flip.column}: slope {estimate_text(each.slope)}."
+            yield f"Answers move {how} with {each.flip.column}: slope {figure_text(each.slope)}."
     for unequal in report.parities:
         if unequal.unequal:
             found = True
@@ -243,10 +242,10 @@ def _limits_of(result: Fidelity, floors: tuple[Fidelity, ...]) -> Iterator[str]:
     better = [floor for floor in floors if floor.accuracy.value > result.accuracy.high]
     if better:
         best = max(better, key=lambda floor: floor.accuracy.value)
-        yield f"gets fewer answers right than a simple model: {best.name}, {estimate_text(best.accuracy)}."
+        yield f"gets fewer answers right than a simple model: {best.name}, {figure_text(best.accuracy)}."
     sharper = [floor for floor in floors if floor.log_loss.high < result.log_loss.low]
     if sharper:
-        loss = estimate_text(result.log_loss)
+        loss = figure_text(result.log_loss)
         yield f"gives probabilities that are worse than those of {sharper[0].name}: log-loss {loss}."
 
 
@@ -260,12 +259,3 @@ def _rows(report: FidelityReport) -> list[IntervalRow]:
 def _row(label: str, estimate: Estimate) -> IntervalRow:
     low, high = (None if np.isnan(end) else end for end in (estimate.low, estimate.high))
     return IntervalRow(label, estimate.value, low, high)
-
-
-def estimate_text(estimate: Estimate | None) -> str:
-    """An estimate with its interval to three digits; a dash where there is none."""
-    if estimate is None or not np.isfinite(estimate.value):
-        return "–"
-    known = np.isfinite([estimate.low, estimate.high]).all()
-    ends = f"[{estimate.low:.3f}, {estimate.high:.3f}]" if known else "(no interval)"
-    return f"{estimate.value:.3f} {ends}"

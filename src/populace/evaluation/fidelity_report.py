@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import HumanDataError
-from populace.evaluation.fidelity_document import estimate_text, fidelity_document
+from populace.evaluation.fidelity_document import fidelity_document
 from populace.evaluation.human_answers import HumanAnswers
 from populace.evaluation.leakage import Leak
 from populace.evaluation.parity import Parity, parity
 from populace.evaluation.predictions import Predictions
-from populace.evaluation.resampling import Clusters
+from populace.evaluation.resampling import Clusters, figure_text
 from populace.evaluation.scores import Fidelity, fidelity
 from populace.evaluation.sensitivity import GroupSensitivity
 from populace.experiments.reports.document import ReportDocument
@@ -168,7 +168,7 @@ class FidelityReport:
     def table(self) -> pl.DataFrame:
         """A row for each arm and floor, with the figures that matter most."""
         figures = ("accuracy", "majority", "retest", "normalised", "gap_closed")
-        columns = {figure: [estimate_text(getattr(result, figure)) for result in self.results] for figure in figures}
+        columns = {figure: [figure_text(getattr(result, figure)) for result in self.results] for figure in figures}
         return pl.DataFrame({"arm": [result.name for result in self.results], **columns})
 
     def document(self) -> ReportDocument:

@@ -97,7 +97,9 @@ def cluster_estimate(
     quantile = t_quantile(level, n - 1)
     low, high = value - quantile * variance**0.5, value + quantile * variance**0.5
     if share:
-        low, high = wilson(value, value * (1 - value) / variance, z=quantile)
+        # A figure of 0 or 1 that varies, such as a distance, is no share of trials.
+        trials = value * (1 - value) / variance
+        low, high = wilson(value, trials, z=quantile) if trials > 0 else (max(low, 0.0), min(high, 1.0))
     warning = "" if share else _skewed(skewness)
     if n < cautions.ENOUGH:
         warning = f"{n} {_WORDS[clusters]} are too few to tell how far others would differ"
@@ -151,3 +153,16 @@ def _skewness(figures: Matrix) -> float:
     finite = figures[np.isfinite(figures)]
     spread = float(finite.std()) if len(finite) else 0.0
     return float(((finite - finite.mean()) ** 3).mean()) / spread**3 if spread > 0 else 0.0
+
+
+def figure_text(estimate: Estimate | None) -> str:
+    """An estimate with its interval to three digits; a dash where there is none.
+
+    Example:
+        >>> figure_text(Estimate(0.5, 0.4, 0.6, 20)), figure_text(Estimate(1.0, math.nan, math.nan, 3))
+        ('0.500 [0.400, 0.600]', '1.000 (no interval)')
+    """
+    if estimate is None or not math.isfinite(estimate.value):
+        return "–"
+    known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
+    return f"{estimate.value:.3f} " + (f"[{estimate.low:.3f}, {estimate.high:.3f}]" if known else "(no interval)")

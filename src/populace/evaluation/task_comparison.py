@@ -10,16 +10,14 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import HumanDataError
-from populace.base.randomness import stream
 from populace.evaluation.decision_tasks import DecisionTask
 from populace.evaluation.human_decisions import HumanDecisions
+from populace.evaluation.resampling import cluster_estimate, figure_text
 from populace.evaluation.task_situations import situations_of_decisions
 from populace.statistics import Estimate
-from populace.statistics.intervals import t_quantile
 
 Matrix = npt.NDArray[np.float64]
 
-DRAWS = 1_000
 LEAST_PROBABILITY = 1e-4
 
 
@@ -110,12 +108,12 @@ def comparison_table(comparisons: list[TaskComparison]) -> pl.DataFrame:
             {
                 "task": each.task.id,
                 "decisions": each.decisions,
-                "human_mean": _text(each.human_mean),
-                "agents_mean": _text(each.agents_mean),
+                "human_mean": figure_text(each.human_mean),
+                "agents_mean": figure_text(each.agents_mean),
                 "total_variation": round(each.total_variation, 3),
                 "wasserstein": None if each.wasserstein is None else round(each.wasserstein, 3),
-                "log_loss": _text(each.log_loss),
-                "baseline": _text(each.baseline),
+                "log_loss": figure_text(each.log_loss),
+                "baseline": figure_text(each.baseline),
                 "order_effect": None if each.order_effect is None else round(each.order_effect, 3),
                 "left_out": each.left_out,
             }
@@ -141,7 +139,8 @@ def _compare(task: DecisionTask, rows: pl.DataFrame, chances: Mapping[int, Matri
         "log_loss": -np.log(of_truth),
         "baseline": -np.log(np.maximum(human[codes], LEAST_PROBABILITY)),
     }
-    figures = {name: cluster_mean(column, people, seed) for name, column in columns.items()}
+    shares = {"human", "agents"} if set(values.tolist()) <= {0.0, 1.0} else set()
+    figures = {name: cluster_mean(column, people, seed, share=name in shares) for name, column in columns.items()}
     span = float(values.max() - values.min())
     numeric = len(set(values.tolist())) == len(values) and len(values) > 1
     order = np.argsort(values)
@@ -153,24 +152,19 @@ def _compare(task: DecisionTask, rows: pl.DataFrame, chances: Mapping[int, Matri
     )  # fmt: skip
 
 
-def cluster_mean(values: Matrix, clusters: npt.NDArray[np.int64], seed: int) -> Estimate:
-    """A mean with the interval of a bootstrap over clusters, which may be of different sizes."""
+def cluster_mean(values: Matrix, clusters: npt.NDArray[np.int64], seed: int, *, share: bool = False) -> Estimate:
+    """A mean with the interval of a bootstrap over clusters, which may be of different sizes.
+
+    Args:
+        values: The values.
+        clusters: The cluster of each.
+        seed: The seed of the bootstrap.
+        share: Whether the mean lies between 0 and 1.
+    """
     count = int(clusters.max()) + 1
     sums: Matrix = np.bincount(clusters, values, count).astype(np.float64)
     sizes: Matrix = np.bincount(clusters, minlength=count).astype(np.float64)
-    value = float(values.mean())
     if count < 2:
-        return Estimate(value, float("nan"), float("nan"), count, 0.95, "bootstrap over people")
-    rng = stream(seed, "evaluation/tasks")
-    draws = np.array([_drawn_mean(rng, sums, sizes) for _ in range(DRAWS)])
-    half = t_quantile(0.95, count - 1) * float(draws.std(ddof=1)) * (count / (count - 1)) ** 0.5
-    return Estimate(value, value - half, value + half, count, 0.95, "bootstrap over people")
-
-
-def _drawn_mean(rng: np.random.Generator, sums: Matrix, sizes: Matrix) -> float:
-    drawn = rng.integers(0, len(sums), len(sums))
-    return float(sums[drawn].sum() / sizes[drawn].sum())
-
-
-def _text(estimate: Estimate) -> str:
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+        return Estimate(float(values.mean()), float("nan"), float("nan"), count, 0.95, "bootstrap over people")
+    cells = {"sum": sums[:, None], "size": sizes[:, None]}
+    return cluster_estimate(cells, lambda means: means["sum"] / means["size"], seed=seed, share=share)
