@@ -180,6 +180,7 @@ def test_doctor_ends_with_six_where_a_scenario_does_not_repeat() -> None:
     [
         (["run", "norm"], 2, r"no scenario named 'norm'\.\s+Did you mean 'norms'"),
         (["rnu", "norms"], 2, r"no command named 'rnu'\.\s+Did you mean 'run'"),
+        (["verify", "last"], 2, r"Did you mean `populace replay RUN --verify`\?"),
         (["run", "norms", "--dayz", "3"], 2, r"no option --dayz\. Did you mean --days"),
         (["run", "norms", "--days", "0"], 2, r"days = '0'.*greater than or equal to 1"),
         (["run", "norms", "--days", "many"], 2, r"days = 'many'"),

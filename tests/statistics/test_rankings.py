@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from populace.base.errors import UsageError
-from populace.statistics.rankings import dunn, kendall_w, kruskal_wallis
+from populace.statistics.rankings import dunn, kendall_w, kruskal_wallis, within_blocks
 from populace.statistics.skill import SkillScale, true_skill, update_skills
 
 
@@ -145,3 +145,24 @@ def test_who_was_never_ranked_beside_another_keeps_the_prior_and_a_count_of_none
 def test_a_missing_rank_is_refused_and_not_ranked_last() -> None:
     with pytest.raises(UsageError, match="rank is missing"):
         kendall_w(np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]]))
+
+
+def test_judges_who_repeat_each_other_find_nothing_within_blocks() -> None:
+    """Three judges of the same answers of ten people: Kruskal and Wallis found a difference in 62 % of such data."""
+    rng, found, naive = np.random.default_rng(5), 0, 0
+    for seed in range(60):
+        quality = rng.normal(size=(10, 5, 1, 4)) + rng.normal(0, 0.3, size=(10, 5, 3, 4))
+        ranks = quality.argsort(axis=-1).argsort(axis=-1) + 1.0
+        found += within_blocks(ranks.mean(axis=(1, 2)), seed=seed, resamples=200) < 0.05
+        naive += kruskal_wallis({str(place): ranks[..., place].ravel() for place in range(4)}).p < 0.05
+    assert found <= 8 < naive
+
+
+def test_a_difference_within_blocks_is_found_and_missing_values_take_no_part() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.normal(size=(12, 3)) + np.array([0.0, 0.0, 2.5])
+    values[0, 0] = values[1, 2] = np.nan
+    assert within_blocks(values) < 0.01
+    assert within_blocks(np.ones((5, 3))) == 1
+    with pytest.raises(UsageError, match="two blocks"):
+        within_blocks(np.ones((1, 3)))

@@ -200,7 +200,7 @@ def _report(study: BelievabilityStudy, to: str | None) -> None:
     out.print_line()
     table(result.skills(), "TrueSkill by condition, 95 % intervals (own, and over residents)")
     out.print_line()
-    table(result.pairs(), "Dunn's test of pairs, p adjusted by Holm")
+    table(result.pairs(), "Pairs of conditions: Dunn's test, and exchanged within residents; p adjusted by Holm")
     out.print_line()
     for text in findings:
         out.print_line(f"  {text}")

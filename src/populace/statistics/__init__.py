@@ -13,7 +13,7 @@ from populace.statistics.factorial_tests import factorial_tests
 from populace.statistics.intervals import Estimate, mean, mean_share, proportion
 from populace.statistics.mixed_model import Coefficient, MixedModel, fit_mixed_model
 from populace.statistics.power import power, replicates_for_effect, replicates_for_width
-from populace.statistics.rankings import KruskalWallis, dunn, kendall_w, kruskal_wallis
+from populace.statistics.rankings import KruskalWallis, dunn, kendall_w, kruskal_wallis, within_blocks
 from populace.statistics.regression import Regression, fit_regression
 from populace.statistics.resampling import bootstrap
 from populace.statistics.sensitivity import Sensitivity, sobol_indices, sobol_sample
@@ -69,4 +69,5 @@ __all__ = [
     "true_skill",
     "tukey",
     "update_skills",
+    "within_blocks",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.randomness import stream
 from populace.statistics.effects import adjust
 from populace.statistics.values import Numbers, Values, library, named_groups
 
@@ -17,8 +18,8 @@ from populace.statistics.values import Numbers, Values, library, named_groups
 class KruskalWallis:
     """The test of Kruskal and Wallis: whether any of several groups has higher values than another.
 
-    Assumes values that are independent of each other. Ranks of one judge about one item are not quite: they exclude
-    one another, which makes the test a little conservative.
+    Assumes values that are independent of each other. Ranks of one ranking are not, because they exclude one another,
+    and rankings of the same things by several judges repeat one another: p is then too small. Use `within_blocks`.
 
     Attributes:
         h: The statistic, corrected for ties.
@@ -58,6 +59,38 @@ def kruskal_wallis(groups: Mapping[str, Values]) -> KruskalWallis:
     freedom = len(ranks) - 1
     p = float(library("scipy.special").gammaincc(freedom / 2, max(h, 0.0) / 2))
     return KruskalWallis(h, freedom, p, len(ranks), n)
+
+
+def within_blocks(values: Numbers, *, seed: int = 0, resamples: int = 2000) -> float:
+    """Whether any of several things differ, from the values that the same blocks (people, places) give to all of them.
+
+    The p is of a permutation: in each block the values are exchanged between the things that have one. Assumes blocks
+    that are independent of each other, and nothing about the values inside one, which may be means of many rankings.
+
+    Args:
+        values: A row for each block and a column for each thing; NaN where a block has no value.
+        seed: Fixes the draws.
+        resamples: How many draws.
+
+    Example:
+        >>> ranks = np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [1.0, 2.0, 3.0], [2.0, 1.0, 3.0], [1.0, 2.0, 3.0]])
+        >>> within_blocks(ranks) < 0.05
+        True
+    """
+    if values.ndim != 2 or min(values.shape) < 2:
+        raise UsageError(f"a test within blocks needs two blocks and two things, and the table is {values.shape}.")
+    with np.errstate(invalid="ignore"):
+        centred = values - np.nanmean(values, axis=1, keepdims=True)
+    rng, known = stream(seed, "statistics/within_blocks"), ~np.isnan(centred)
+    counts = known.sum(axis=0)
+    draws = np.tile(centred, (resamples + 1, 1, 1))
+    for place, there in enumerate(known):
+        rows = draws[1:, place, there]
+        draws[1:, place, there] = rng.permuted(rows, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(known, draws, 0.0).sum(axis=1) / counts
+    spread = np.nansum(means**2 * counts, axis=1)
+    return float((spread >= spread[0] * (1 - 1e-9)).mean())
 
 
 def dunn(groups: Mapping[str, Values], correction: str = "holm") -> pl.DataFrame:

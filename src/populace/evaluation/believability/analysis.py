@@ -13,13 +13,16 @@ from populace.base.formatting import percent, plural
 from populace.statistics import (
     Agreement,
     KruskalWallis,
+    adjust,
     agreement,
+    difference,
     dunn,
     kendall_w,
     kruskal_wallis,
     p_text,
     proportion,
     true_skill,
+    within_blocks,
 )
 from populace.statistics.values import library
 
@@ -120,13 +123,43 @@ class Believability:
         order = pl.Enum(self.conditions)
         return means.sort("area", pl.col("condition").cast(order))
 
+    @cached_property
+    def _means(self) -> pl.DataFrame:
+        """The mean rank of every condition by each resident, over questions and judges."""
+        rows = self._ranked(None).with_columns(life=pl.concat_str("run", "resident", separator="/"))
+        means = rows.group_by("life", "condition").agg(pl.col("rank").mean())
+        wide = means.pivot(on="condition", index="life", values="rank").sort("life")
+        return wide.select(name for name in self.conditions if name in wide.columns)
+
+    def p_over_residents(self) -> float | None:
+        """Whether any two conditions differ: p of exchanging them within residents; None for one resident."""
+        values = self._means.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        return within_blocks(values, seed=self.seed) if min(values.shape) > 1 else None
+
     def test(self) -> KruskalWallis:
-        """Whether the ranks of any two conditions differ (Kruskal and Wallis)."""
+        """Whether the ranks of any two conditions differ (Kruskal and Wallis), as the source reports it.
+
+        It counts every rank as independent of all others. Ranks of the same resident are not, so that p is too small:
+        `p_over_residents` is the test to rely on.
+        """
         return kruskal_wallis(self._groups())
 
     def pairs(self) -> pl.DataFrame:
-        """Which conditions differ: Dunn's test of every pair, adjusted by Holm. A negative difference favours `a`."""
-        return dunn(self._groups())
+        """Which conditions differ. A negative difference of mean ranks favours `a`.
+
+        `p_residents` comes from exchanging both within residents, `p` from Dunn's test, which counts every rank as
+        independent and is too small; each is adjusted by Holm.
+        """
+        table = dunn(self._groups())
+        p = [self._p_of_pair(a, b) for a, b in table.select("a", "b").iter_rows()]
+        adjusted = pl.Series(adjust(p), dtype=pl.Float64).fill_nan(None)
+        return table.with_columns(p_residents=pl.Series(p, dtype=pl.Float64), p_residents_adjusted=adjusted)
+
+    def _p_of_pair(self, a: str, b: str) -> float | None:
+        both = self._means.select(pl.col(a).cast(pl.Float64), pl.col(b).cast(pl.Float64)).drop_nulls()
+        if both.height < 2:
+            return None
+        return difference(both[a], both[b], paired=True, method="permutation", seed=self.seed, share=False).p
 
     def concordance(self) -> float | None:
         """Kendall's W of the judges, averaged over residents and questions that several ranked; None without any."""
@@ -192,11 +225,21 @@ class Believability:
         skills, test, pairs = self.skills(), self.test(), self.pairs()
         order = " > ".join(skills["condition"].to_list())
         sentences = [f"The order of believability (TrueSkill): {order}."]
-        p = p_text(test.p, equals="= ")
-        verdict = "differ" if test.p < 0.05 else "do not differ more than chance explains"
-        sentences.append(f"The ranks of conditions {verdict}: H({test.freedom}) = {test.h:.1f}, p {p}, n = {test.n:,}.")
-        apart = pairs.filter(pl.col("p_adjusted") < 0.05)
-        sentences.append(f"{apart.height} of {plural(pairs.height, 'pair')} of conditions differ (Dunn, Holm).")
+        p, residents = self.p_over_residents(), self._means.height
+        own = f"H({test.freedom}) = {test.h:.1f}, p {p_text(test.p, equals='= ')}, n = {test.n:,}"
+        if p is None:
+            sentences.append(f"One resident only: whether conditions differ for others is not known ({own}).")
+        else:
+            verdict = "differ" if p < 0.05 else "do not differ more than chance explains"
+            sentences.append(
+                f"The ranks of conditions {verdict} over {residents} residents: p {p_text(p, equals='= ')} (if every "
+                f"rank were independent: {own})."
+            )
+        apart = pairs.filter(pl.col("p_residents_adjusted") < 0.05)
+        told = f"{apart.height} of {plural(pairs.height, 'pair')} of conditions differ over residents (Holm)"
+        least = 2.0 ** (1 - residents) * pairs.height
+        few = f"; {residents} residents are too few to show any" if not apart.height and least >= 0.05 else ""
+        sentences.append(f"{told}{few}.")
         return [*sentences, *self.cautions()]
 
     def cautions(self) -> list[str]:

@@ -1,6 +1,7 @@
 """The report of a believability study as one HTML page and as Markdown."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
@@ -60,8 +61,7 @@ def _body(study: BelievabilityStudy, result: Believability) -> Iterator[Block]:
     rows = [
         figures.IntervalRow(
             row["condition"], row["mean"], row["low_by_cluster"], row["high_by_cluster"],
-            f"{row['mean']:.1f} [{row['low_by_cluster']:.1f}, {row['high_by_cluster']:.1f}], mean rank "
-            f"{row['mean_rank']:.2f}",
+            f"{row['mean']:.1f} {_ends(row)}, mean rank {row['mean_rank']:.2f}",
         )
         for row in skills.iter_rows(named=True)
     ]  # fmt: skip
@@ -70,8 +70,12 @@ def _body(study: BelievabilityStudy, result: Believability) -> Iterator[Block]:
     yield Table(skills, "TrueSkill: mean, sd, its own 95 % interval, the interval over residents, rankings, mean rank")
     yield Table(result.areas(), "Mean rank by area (1 is the most believable)")
     yield Heading("Tests")
-    yield Table(result.test().table(), "Kruskal and Wallis: whether any two conditions differ")
-    yield Table(result.pairs(), "Dunn's test of every pair, p adjusted by Holm; a negative difference favours a")
+    yield Table(result.test().table(), "Kruskal and Wallis, as the source reports it; every rank counts as independent")
+    caption = (
+        "Every pair: a negative difference favours a. p_residents comes from exchanging both within residents; p is "
+        "Dunn's, which counts every rank as independent and is too small. Both adjusted by Holm."
+    )
+    yield Table(result.pairs(), caption)
     yield Heading("Judges")
     yield Prose(result.cautions(), bullets=True)
     yield Table(_positions(result), "Share of first picks by the position in which the answer was shown")
@@ -80,6 +84,12 @@ def _body(study: BelievabilityStudy, result: Believability) -> Iterator[Block]:
     yield Table(result.invalid_answers(), "Invalid answers by condition")
     yield Prose(["The first residents and questions, as they were answered; not chosen."], kind="soft")
     yield Table(_quotes(result.answers), "Answers by condition")
+
+
+def _ends(row: dict[str, Any]) -> str:
+    if row["low_by_cluster"] is None:
+        return "(no interval)"
+    return f"[{row['low_by_cluster']:.1f}, {row['high_by_cluster']:.1f}]"
 
 
 def _positions(result: Believability) -> pl.DataFrame:
