@@ -125,7 +125,7 @@ def test_leaving_while_the_list_is_being_read_is_no_error(tmp_path: Path, caplog
 
         def slow(words: str) -> list[str]:
             reading.set()
-            go_on.wait(10)
+            go_on.wait(120)
             return matching(words)
 
         visit.studio.library.matching = slow  # type: ignore[method-assign]
