@@ -16,6 +16,8 @@ from populace.minds import Action, Asker, Capacity, Memory, MemoryPart, Mind, Pl
 from populace.models import HashingEmbedder
 from populace.people import Id
 from populace.questions import Choice
+from populace.runs.biography import biography
+from populace.runs.decision_details import recalled_memories
 from populace.scenarios.party import Party
 from support.society import resident
 
@@ -122,3 +124,30 @@ def test_a_scenario_asks_with_the_profile_of_the_mind_that_it_made() -> None:
     run = simulate(Minded(), model="scripted:first", keep="nothing")
     systems = [run.decisions(1, person)[0].prompts[0]["system"] for person in run.people().ids]
     assert systems == [f"You are {name}, and you remember." for name in run.people()["name"]]
+
+
+class Diary(Scenario):
+    """People remember, in a memory of their own, what they answered."""
+
+    def setup(self) -> People:
+        self.mind = Mind("You are {name}.", memory=LastThree(), recalled=3)
+        return People({"name": ["Ann", "Bo"]})
+
+    def length(self) -> int:
+        return 2
+
+    async def step(self) -> None:
+        answers = await self.ask(self.people, Choice("Tea?", options=("yes", "no")))
+        await self.remember(self.people, [f"You said {value}." for value in answers.values], kind="deed")
+
+
+def test_what_a_memory_of_ones_own_stores_and_recalls_is_shown_like_that_of_others() -> None:
+    run = simulate(Diary(), model="scripted:first", seed=1, keep="nothing")
+    stored = run.history("memories")
+    assert stored.select("step", "person", "kind", "text").rows() == [
+        (step, who, "deed", "You said yes.") for step in (1, 2) for who in (0, 1)
+    ]
+    recalled = recalled_memories(run, run.decisions(2, 1)[0])
+    assert recalled.select("text", "about", "score").rows() == [("You said yes.", "Tea?", None)]
+    assert biography(run, 1).memories["text"].to_list() == ["You said yes."] * 2
+    assert run.replay(verify=True).steps == run.steps

@@ -70,7 +70,13 @@ def _row(run: RunReader) -> dict[str, Any]:
     }
 
 
-def _show_biography(run: RunReader, person: Biography) -> None:
+_MEMORY_TITLES = {
+    "reflection": "Conclusions", "dialogue": "Heard", "observation": "Seen", "deed": "Deeds", "speech": "Said",
+    "hearing": "Heard", "told": "Told", "thought": "Thoughts", "announcement": "Announced", "plan": "Plans",
+}  # fmt: skip
+
+
+def _show_biography(run: RunReader, person: Biography, who: str) -> None:
     """Print what happened to a person, what they said and heard, and what they remember."""
     out.print_line(bold(person.name), f" in {run.name}")
     for kind in person.events["kind"].unique(maintain_order=True):
@@ -79,14 +85,20 @@ def _show_biography(run: RunReader, person: Biography) -> None:
         table(pl.DataFrame({"step": rows["step"], "": details}), kind.capitalize(), limit=20)
     if person.talk.height:
         table(person.talk, "Conversations", limit=40)
-    titles = {"reflection": "Conclusions", "dialogue": "Heard", "observation": "Seen", "plan": "Plans"}
-    for kind, title in titles.items():
+    # What is in a table above is not shown as a memory once more.
+    shown = {"deed"} if (person.events["kind"] == "did").any() else set()
+    shown |= {"speech", "hearing"} if person.talk.height else set()
+    kinds = person.memories["kind"].unique(maintain_order=True).to_list() if person.memories.height else []
+    order = list(_MEMORY_TITLES)
+    for kind in sorted(set(kinds) - shown, key=lambda kind: order.index(kind) if kind in order else len(order)):
         rows = person.memories.filter(pl.col("kind") == kind)
-        if rows.height:
-            best = rows.sort("importance", "memory", descending=[True, False], nulls_last=True)
-            table(best.select("memory", "step", "importance", "text", "evidence"), f"{title}: {rows.height}", limit=8)
+        best = rows.sort("importance", "memory", descending=[True, False], nulls_last=True)
+        title = f"{_MEMORY_TITLES.get(kind, kind.capitalize())}: {rows.height}"
+        table(best.select("memory", "step", "importance", "text", "evidence"), title, limit=8)
+    if not person.events.height and person.decisions.height:
+        table(person.decisions.select("step", "question", "value", "status"), "Decisions", limit=40)
     step = int(person.decisions["step"][0]) if person.decisions.height else 1
-    why = command_line("why", run.name, "--step", str(step), "--person", person.name)
+    why = command_line("why", run.name, "--step", str(step), "--person", who)
     out.print_line("  ", dim("why did they decide so:"), f"  {why}")
 
 
@@ -140,7 +152,7 @@ def _show_person(run: RunReader, step: int | None, person: str) -> None:
         nothing = f"{person} decided nothing in any step." if step is None else " ".join(no_decision(run, step, person))
         out.print_line(nothing.strip())
     if step is None and has_memories(run):
-        _show_biography(run, biography(run, person))
+        _show_biography(run, biography(run, person), person)
     elif step is None and decisions:
         rows = [(d.step, d.question["text"], d.value, d.status) for d in decisions]
         who = decisions[0].person.get("name", person)

@@ -9,6 +9,7 @@ from populace.base.templates import Template
 from populace.minds.actions import Actions
 from populace.minds.parts import Asker, DialoguePart, MemoryPart, PlanningPart, ReflectionPart
 from populace.minds.recollection import Recollection
+from populace.minds.recorded_memory import with_record
 from populace.people import Id
 
 
@@ -55,7 +56,7 @@ class Mind:
         if recalled < 0:
             raise ParameterError(f"{recalled} memories cannot come to mind.", "Give 0 or more.")
         self.profile = Template(profile) if isinstance(profile, str) else profile
-        self.memory = memory
+        self.memory = None if memory is None else with_record(memory)
         self.reflection = reflection
         self.planning = planning
         self.dialogue = dialogue

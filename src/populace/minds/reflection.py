@@ -57,7 +57,7 @@ class Reflection(ReflectionPart):
         """Let people reflect to whom enough has happened; returns how many conclusions they drew."""
         if not isinstance(memory, ReflectiveMemory):
             raise ParameterError(
-                f"Reflection cannot work on {type(memory).__name__}: it is not a ReflectiveMemory.",
+                f"Reflection cannot work on {memory.__class__.__name__}: it is not a ReflectiveMemory.",
                 "Use populace.minds.Memory, give your memory the methods of ReflectiveMemory, or write a reflection of "
                 "your own.",
             )
