@@ -225,7 +225,8 @@ def test_a_budget_stops_the_run_and_prints_how_to_go_on(tmp_path: Path) -> None:
 
 
 def wait_for_steps(folder: Path, steps: int) -> Path:
-    for _ in range(400):
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
         runs = list(folder.glob("runs/*/manifest.json"))
         if runs and len(Journal(runs[0].parent).steps()) > steps:
             return runs[0].parent
@@ -240,7 +241,7 @@ def test_ctrl_c_abandons_the_step_and_prints_how_to_go_on(tmp_path: Path) -> Non
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables) as process:
         folder = wait_for_steps(tmp_path, 2)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     assert process.returncode == 130
     assert f"populace resume {folder.name}" in said
     assert "Traceback" not in said
