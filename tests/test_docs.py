@@ -148,7 +148,7 @@ class Links(HTMLParser):
 def test_the_site_builds_without_warnings_and_has_no_broken_link(tmp_path: Path) -> None:
     pytest.importorskip("mkdocstrings")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     pages = {page: Links(page) for page in tmp_path.rglob("*.html") if page.name != "404.html"}
     assert len(pages) > 30

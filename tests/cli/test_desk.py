@@ -92,5 +92,5 @@ def test_ctrl_c_stops_a_run_that_waits_for_an_answer(tmp_path: Path) -> None:
         assert [next(boxes), next(boxes)]
         run.send_signal(signal.SIGINT)
         assert "interrupted while somebody was asked" in run.stderr.read()
-        assert run.wait(20) == 130
+        assert run.wait(120) == 130
     assert Run(Workspace(tmp_path).open("last")).steps[-1] == 1

@@ -104,6 +104,12 @@ def test_a_what_if_can_follow_a_what_if(run: Run) -> None:
     assert second.usage(until=reply["step"] + 1).calls == 0
 
 
+def test_a_description_that_is_the_name_of_a_member_is_refused(run: Run) -> None:
+    name = run.people()["name"][0]
+    with pytest.raises(UsageError, match=f"--person {name}"):
+        what_if(run, 1, as_=name, line="Me again.")
+
+
 def test_an_invalid_what_if_is_refused(run: Run) -> None:
     at = middle(run)
     with pytest.raises(UsageError, match=rf"no post 999\.\s*Its posts are numbered 1 to {posts(run).height}"):

@@ -170,7 +170,7 @@ def test_a_run_that_was_asked_in_another_way_is_asked_again_in_that_way() -> Non
         ({"path": "2/7"}, UnknownNameError, "no decision named '2/7'"),
         ({"person": "Nobody"}, UnknownNameError, "no person named 'Nobody'"),
         ({"step": 77}, UsageError, "no step 77"),
-        ({"step": 0}, UsageError, "decided nothing in step 0"),
+        ({"step": 0}, UsageError, "decided nothing in step 0. The nearest decisions are in step 1."),
         ({"order": ["blue", "gren"]}, UnknownNameError, "no option named 'gren'"),
         ({"order": ["blue", "blue"]}, UsageError, "every option once"),
         ({"temperature": -1}, UsageError, "below 0"),

@@ -238,7 +238,7 @@ def test_a_desk_in_the_run_folder_is_answered_by_another_process(tmp_path: Path)
     with pytest.raises(UsageError, match="at most"):
         send_reply(first[0], questions_in(tmp_path)[1][0], "x" * 200_000)
     send_reply(first[0], questions_in(tmp_path)[1][0], "green")
-    thread.join(20)
+    thread.join(120)
     assert runs[0].people()["shirt"].to_list() == ["blue", "green"] and not open_questions(first[0])
 
 
@@ -249,7 +249,7 @@ def questions_in(workspace: Path) -> list:  # type: ignore[type-arg]
 
 
 def wait_for(condition: Callable[[], list]) -> list:  # type: ignore[type-arg]
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not (value := condition()):
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -12,7 +12,7 @@ import statsmodels.api as sm
 
 from populace.base.errors import UsageError
 from populace.engine.workspace import Workspace
-from populace.experiments import Arm, Experiment, Results
+from populace.experiments import Arm, Experiment, Results, export_results, family_effects, report
 from populace.experiments.folder import ExperimentFolder
 
 Outcome = Callable[[Arm, int, np.random.Generator], float | None]
@@ -151,3 +151,29 @@ def test_a_proportion_of_runs_is_not_precise_because_all_runs_agree(tmp_path: Pa
     row = results.effects().row(by_predicate=pl.col("arm") == results.arm(3).name, named=True)
     assert row["effect"] == -1 and row["high"] > -0.9 and row["p"] == pytest.approx(2 / 2**5 / 2)
     assert results.outcome()["high"].min() > 0.3  # type: ignore[operator]
+
+
+def lost_arm(arm: Arm, replicate: int, rng: np.random.Generator) -> float | None:
+    return None if arm.number == 1 and replicate > 0 else float(rng.random())
+
+
+@pytest.mark.parametrize("pairing", [True, False])
+def test_an_arm_that_lost_its_runs_leaves_the_effects_of_the_others_alone(tmp_path: Path, pairing: bool) -> None:
+    """One arm with a single run took the table, the report, the export and the family of all others with it."""
+    results = recorded(tmp_path, lost_arm, pairing=pairing)
+    lost, *others = results.effects().iter_rows(named=True)
+    assert lost["effect"] is None and lost["p_adjusted"] is None and lost["low_all"] is None
+    assert lost["warning"].startswith(f"{lost['arm']} cannot be compared")
+    assert all(row["low"] < row["effect"] < row["high"] for row in others)
+    alone = 1 - 0.05 / len(others)
+    assert others[0]["low_all"] == pytest.approx(results.effects(level=alone)["low"][1])
+    assert "cannot be compared" in report(results).markdown
+    assert family_effects(results).height == len(others) + 1
+    assert (tmp_path / "out" / "effects.csv") in export_results(results, tmp_path / "out")
+
+
+def test_events_that_all_come_at_one_step_are_no_difference(tmp_path: Path) -> None:
+    """The log-rank test of statsmodels ends with a singular matrix, and so did the report."""
+    results = recorded(tmp_path, lambda arm, replicate, rng: 2.0, "time(days_to_consensus)")
+    assert set(results.survival()["p"].drop_nulls()) == {1.0}
+    assert "log-rank" in report(results).markdown

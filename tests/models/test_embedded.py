@@ -179,7 +179,7 @@ def post(model: EmbeddedModel, route: str, **data: object) -> dict[str, Any]:
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {model._engines[0]._secret}"}
     address = f"{model._engines[0]._server.listening_address}/{route}"
     with urllib.request.urlopen(
-        urllib.request.Request(address, json.dumps(data).encode(), headers), timeout=30
+        urllib.request.Request(address, json.dumps(data).encode(), headers), timeout=120
     ) as response:
         reply: dict[str, Any] = json.load(response)
     return reply

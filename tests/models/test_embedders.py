@@ -186,7 +186,7 @@ cached.close()
 def test_two_processes_may_share_a_file(tmp_path: Path) -> None:
     command = [sys.executable, "-c", EMBED_MANY, str(tmp_path / "vectors")]
     both = [subprocess.Popen([*command, offset]) for offset in ("0", "1000")]
-    assert [process.wait(60) for process in both] == [0, 0]
+    assert [process.wait(180) for process in both] == [0, 0]
     cached = CachedEmbedder(HashingEmbedder(8), tmp_path / "vectors")
     assert len(cached) == 120
     cached.close()

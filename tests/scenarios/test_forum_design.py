@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from populace import ChangeParameters, SetColumns, simulate
 from populace.base.errors import ParameterError, PopulaceError, UnknownNameError
+from populace.community.community import Community
+from populace.journal import Intervention
 from populace.scenarios.forum import Forum, ForumDesign, shipped_designs
 from support.forums import SMALL
 
@@ -133,3 +136,72 @@ def test_a_mistake_in_the_file_of_a_design_is_named_with_its_line(
     file.write_text("\n".join(lines))
     with pytest.raises(PopulaceError, match=says):
         Forum(design=file)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"trolls": 20}, "20 people cannot be 20 trolls and 0 moderators"),
+        ({"trolls": 19, "moderators": 1}, "somebody else must be left"),
+        ({"moderators": 1, "moderate_by": "rule"}, "Write triggers: "),
+        ({"rules": [{"prescritive": "be kind"}]}, "Did you mean 'prescriptive'"),
+    ],
+)
+def test_a_design_that_could_do_nothing_of_what_it_says_is_refused(entries: dict[str, Any], message: str) -> None:
+    with pytest.raises(PopulaceError, match=message) as refused:
+        ForumDesign.model_validate(SMALL | entries)
+    assert refused.value.hint
+
+
+def test_no_advice_names_a_command_that_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(json.dumps(SMALL | {"posts": 0}))
+    with pytest.raises(ParameterError, match="populace new NAME --community"):
+        Forum(design=str(tmp_path / "b.yaml"))
+    (tmp_path / "c.yaml").write_text("name: The bench: a community\n")
+    with pytest.raises(ParameterError, match="put a text that holds a colon into quotes"):
+        Forum(design=str(tmp_path / "c.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (ChangeParameters(at=2, parameters={"design": SMALL | {"posts": 12}}), "posts of a design cannot change"),
+        (ChangeParameters(at=2, parameters={"design": SMALL | {"trolls": 3}}), "trolls of a design cannot change"),
+        (SetColumns(at=2, values={"role": "trol"}), "Did you mean 'troll'"),
+        (SetColumns(at=2, values={"standing": "baned"}), "Did you mean 'banned'"),
+    ],
+)
+def test_a_change_that_would_do_nothing_in_mid_run_is_refused(change: Intervention, message: str) -> None:
+    with pytest.raises(PopulaceError, match=message):
+        simulate(Forum(design=SMALL, expand=False), model="scripted:cast", keep="nothing", interventions=[change])
+
+
+def test_moderation_ends_where_a_later_design_has_none() -> None:
+    design = SMALL | {"trolls": 4, "moderators": 1, "moderate_by": "model"}
+    change = ChangeParameters(at=3, parameters={"design": design | {"moderate_by": "nobody"}})
+    scenario = Forum(design=design, expand=False)
+    removed = [
+        simulate(scenario, model="scripted:cast", keep="nothing", interventions=changes).metrics["removed"].to_list()
+        for changes in ([], [change])
+    ]
+    assert removed[0][:3] == removed[1][:3] and removed[0][-1] > removed[0][2] == removed[1][-1]
+
+
+def test_a_run_repeats_although_the_file_of_a_later_design_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "later.yaml"
+    file.write_text(json.dumps(SMALL | {"rules": ["no shouting"]}))
+    change = ChangeParameters(at=2, parameters={"design": str(file)})
+    scenario = Forum(design=SMALL, expand=False)
+    run = simulate(scenario, model="scripted:cast", workspace=tmp_path, interventions=[change])
+    fork = run.fork(3, interventions=[ChangeParameters(at=3, parameters={"design": str(file)})])
+    file.unlink()
+    for each in (run, fork):
+        assert each.replay(verify=True).steps == each.steps
+    assert [len(Community(run, at=step).design.rules) for step in (1, 2, None)] == [2, 1, 1]
+
+
+def test_a_later_design_that_is_not_there_is_refused_before_the_run(tmp_path: Path) -> None:
+    change = ChangeParameters(at=2, parameters={"design": "nowhere.yaml"})
+    with pytest.raises(ParameterError, match=r"there is no design nowhere\.yaml"):
+        simulate(Forum(design=SMALL), model="scripted:cast", workspace=tmp_path, interventions=[change])
+    assert not (tmp_path / "runs").exists()

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -23,12 +22,20 @@ from populace.scenarios.party.report import diffusion_of
 from populace.studio.pages.town.data import TownRun
 from populace.tools.scaffold import town_files
 from populace.worlds.town import Town, read_relations, read_residents, read_routines
+from support.outings import Midday
 from support.society import day_plan, resident
 
 
-def party(model: object = None, *, seed: int = 1, concurrency: int = 16, **parameters: object) -> Run:
+def party(
+    model: object = None,
+    scenario: type[Party] = Party,
+    *,
+    seed: int = 1,
+    concurrency: int = 16,
+    **parameters: object,
+) -> Run:
     return simulate(
-        Party(embedder="hashing", **parameters),  # type: ignore[arg-type]
+        scenario(embedder="hashing", **parameters),  # type: ignore[arg-type]
         model=model or resident(),  # type: ignore[arg-type]
         seed=seed,
         keep="nothing",
@@ -70,13 +77,13 @@ def test_the_measured_tree_is_the_true_one(two_days: Run) -> None:
 
 
 def test_with_nobody_told_nobody_knows() -> None:
-    made = party(resident(1.0), told=False, days=1)
+    made = party(resident(1.0), Midday, told=False, days=1)
     assert made.metrics["know"].to_list() == [0] * made.metrics.height
     assert made.metrics["claims"][-1] == 0
 
 
 def test_claims_without_evidence_are_counted_and_spread_nothing() -> None:
-    made = party(resident(invents=True), told=False, days=1)
+    made = party(resident(invents=True), Midday, told=False, days=1)
     assert made.metrics["claims"][-1] > 5
     assert made.metrics["know"][-1] == 0
 
@@ -144,49 +151,50 @@ def test_people_who_talk_get_to_know_each_other(two_days: Run) -> None:
 
 
 def test_a_town_is_the_same_for_any_concurrency() -> None:
-    one, many = (party(days=1, concurrency=concurrency) for concurrency in (1, 64))
+    one, many = (party(scenario=Midday, days=1, concurrency=concurrency) for concurrency in (1, 64))
     assert one.events.equals(many.events)
     assert one.answers().equals(many.answers())
     assert one.history("memories").equals(many.history("memories"))
 
 
 def test_unreadable_answers_are_counted_and_change_nothing() -> None:
-    made = party(Scripted(lambda request: {"hm": 1.0} if request.top else "}{", spec="scripted:mute"), days=1)
+    made = party(Scripted(lambda request: {"hm": 1.0} if request.top else "}{", spec="scripted:mute"), Midday, days=1)
     assert set(made.statuses) == {"unparseable"}
     assert made.metrics["conversations"][-1] == 0
     assert made.events.filter(pl.col("kind") == "planned").height == 25
 
 
 SCRIPT = """
-import sys
+import itertools, os, sys
 from populace import simulate
-from populace.scenarios.party import Party
-from support.society import day_plan, resident
-model = resident(0.8, talks=0.8)
-model.latency_s = 0.002
-simulate(Party(embedder="hashing", days=1), model=model, seed=1, workspace=sys.argv[1])
+from support.outings import Midday
+from support.society import resident
+model, requests = resident(0.8, talks=0.8), itertools.count(1)
+answer = model.script
+def die_in_the_middle(request):
+    if next(requests) == int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+    return answer(request)
+model.script = die_in_the_middle
+simulate(Midday(embedder="hashing", days=1), model=model, seed=1, workspace=sys.argv[1])
 """
 
 
 @pytest.mark.slow
 def test_a_town_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    whole = simulate(
-        Party(embedder="hashing", days=1), model=resident(0.8, talks=0.8), seed=1, workspace=tmp_path / "whole"
-    )
+    town = Midday(embedder="hashing", days=1)
+    whole = simulate(town, model=resident(0.8, talks=0.8), seed=1, workspace=tmp_path / "whole")
     tests = Path(__file__).parents[1]
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(tmp_path / "cut")],
+    half = str(whole.answers().height // 2)
+    ended = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "cut"), half],
         env={**os.environ, "PYTHONPATH": f"{tests}:{tests.parent / 'src'}"},
+        check=False,
     )
-    steps = tmp_path / "cut" / "runs"
-    deadline = time.monotonic() + 120
-    while not list(steps.glob("*/steps/00050/COMMIT")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    (folder,) = steps.iterdir()
+    assert ended.returncode == -signal.SIGKILL
+    (folder,) = (tmp_path / "cut" / "runs").iterdir()
     cut = Run.open(folder)
-    assert cut.steps[-1] < whole.steps[-1]
+    assert 0 < cut.steps[-1] < whole.steps[-1]
     assert cut.resume(model=resident(0.8, talks=0.8)).digest == whole.digest
 
 
@@ -239,7 +247,7 @@ ADA = {"name": "Ada Bell", "occupation": "piano tuner"}
 def test_people_who_are_told_by_an_announcement_know_and_make_no_claims() -> None:
     told = {"kind": "announce", "at": 30, "text": NEWS_FOR_ALL, "to": {"ids": [2, 3, 5]}, "steps": 2}
     run = simulate(
-        Party(embedder="hashing", told=False, days=1),
+        Midday(embedder="hashing", told=False, days=1),
         model=resident(1.0, talks=1.0),
         seed=1,
         keep="nothing",

@@ -36,7 +36,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
     with new_page(browser) as page:
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         yield page
 
 
@@ -146,7 +146,7 @@ def test_the_town_plays(tmp_path: Path, page: Any) -> None:
         keep(page, "08-town")
         page.keyboard.press("Space")
         before = page.url
-        page.wait_for_function("() => !location.search.includes('time=43200')", timeout=15_000)
+        page.wait_for_function("() => !location.search.includes('time=43200')")
         assert page.url != before
         page.keyboard.press("Space")
         page.goto(f"{home}town/{run.name}?time=72000&layer=news")

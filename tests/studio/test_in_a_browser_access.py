@@ -56,7 +56,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page() -> Iterator[Any]:
     with browsing() as page:
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         yield page
 
 

@@ -25,23 +25,22 @@ from populace.studio.jobs import CommandError, Jobs
 
 SLOW = """
 import time
+from pathlib import Path
 from populace import Choice, People, Scenario, metric
 
 
 class Slow(Scenario):
-    '''People who take their time.'''
-
-    steps: int = 20
-    nap: float = 0.05
+    '''People who wait on the fifth day for as long as a file named hold is there.'''
 
     def setup(self):
         return People.named(3, seed=self.rng).with_columns(drink="water")
 
     def length(self):
-        return self.steps
+        return 20
 
     async def step(self):
-        time.sleep(self.nap)
+        while self.t == 5 and Path("hold").exists():
+            time.sleep(0.01)
         self.people["drink"] = await self.ask(self.people, Choice("Tea or coffee?", options=("tea", "coffee")))
 
     @metric
@@ -57,7 +56,15 @@ def slow(tmp_path: Path) -> Path:
     return path
 
 
-def _until(holds: Callable[[], object], seconds: float = 30.0) -> None:
+@pytest.fixture
+def hold(tmp_path: Path) -> Path:
+    """While it is there, the run waits."""
+    path = tmp_path / "hold"
+    path.touch()
+    return path
+
+
+def _until(holds: Callable[[], object], seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never came"
@@ -78,35 +85,38 @@ def _going(slow: Path) -> Iterator[tuple[subprocess.Popen[bytes], Journal]]:
 
 def _again(slow: Path) -> str:
     """The digest of the same run when nobody interferes."""
-    return simulate(find_scenario(str(slow))(nap=0.0), model="scripted:uniform", workspace=slow.parent / "other").digest
+    return simulate(find_scenario(str(slow))(), model="scripted:uniform", workspace=slow.parent / "other").digest
 
 
-def test_a_paused_run_waits_between_two_steps_and_goes_on_as_if_nothing_were(slow: Path) -> None:
+def test_a_paused_run_waits_between_two_steps_and_goes_on_as_if_nothing_were(slow: Path, hold: Path) -> None:
     with _going(slow) as (process, journal):
         assert run_state(journal) == "running"
         pause(journal)
+        hold.unlink()
         _until(lambda: run_state(journal) == "paused")
         held = journal.steps()
         time.sleep(0.3)
         assert journal.steps() == held
         go_on(journal)
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
     assert run_state(Journal(journal.folder)) == "complete"
     assert Journal(journal.folder).digest() == _again(slow)
 
 
-def test_a_stopped_run_can_be_resumed_and_resuming_forgets_a_pause(slow: Path) -> None:
+def test_a_stopped_run_can_be_resumed_and_resuming_forgets_a_pause(slow: Path, hold: Path) -> None:
     with _going(slow) as (process, journal):
         pause(journal)
+        hold.unlink()
         _until(lambda: run_state(journal) == "paused")
         stop(journal)
-        assert process.wait(60) == 130
+        assert process.wait(120) == 130
     assert run_state(Journal(journal.folder)) == "stopped"
     Run.open(journal.folder).resume()
     assert run_state(Journal(journal.folder)) == "complete"
     assert Journal(journal.folder).digest() == _again(slow)
 
 
+@pytest.mark.usefixtures("hold")
 def test_a_killed_run_is_told_as_such(slow: Path) -> None:
     with _going(slow) as (process, journal):
         process.kill()
@@ -142,7 +152,7 @@ def test_a_started_run_is_named_once_it_has_a_folder_and_reports_at_its_end(tmp_
     asyncio.run(go())
 
 
-def test_killing_studio_changes_nothing_about_a_run_that_it_started(slow: Path) -> None:
+def test_killing_studio_changes_nothing_about_a_run_that_it_started(slow: Path, hold: Path) -> None:
     script = """
 import asyncio, os, signal, sys
 from populace.studio.studio import Studio
@@ -154,13 +164,15 @@ async def go():
 
 asyncio.run(go())
 """
-    told = subprocess.run([sys.executable, "-c", script, str(slow.parent)], capture_output=True, text=True, timeout=60)
+    told = subprocess.run([sys.executable, "-c", script, str(slow.parent)], capture_output=True, text=True, timeout=120)
     assert told.returncode == -signal.SIGKILL
+    hold.unlink()
     journal = Workspace(slow.parent).open(told.stdout.strip())
-    _until(lambda: run_state(Journal(journal.folder)) == "complete", 60)
+    _until(lambda: run_state(Journal(journal.folder)) == "complete")
     assert Journal(journal.folder).digest() == _again(slow)
 
 
+@pytest.mark.usefixtures("hold")
 def test_ctrl_c_in_the_terminal_of_studio_does_not_reach_its_runs(slow: Path) -> None:
     jobs = Jobs(Workspace(slow.parent))
     job = jobs.start("run", "slow.py", "--model", "scripted:uniform", "--no-chart")

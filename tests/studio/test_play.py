@@ -24,7 +24,7 @@ def running(workspace: Path, scenario: object, **settings: object) -> Iterator[l
     thread = threading.Thread(target=lambda: ended.append(simulate(scenario, workspace=workspace, **options)))  # type: ignore[call-overload]
     thread.start()
     yield ended
-    thread.join(30)
+    thread.join(120)
 
 
 def name_of(workspace: Path) -> str:

@@ -50,6 +50,7 @@ class Act:
             the body, or all), half of them (then the connection is closed, or reset), or not one before the connection
             is closed for writing, or reset.
         pause_s: Before the first byte; when dripping, before each.
+        until: What the first byte waits for as well.
     """
 
     status: int = 200
@@ -59,6 +60,7 @@ class Act:
     headers: Mapping[str, str] = field(default_factory=dict)
     manner: Manner = "send"
     pause_s: float = 0.0
+    until: Callable[[], bool] | None = None
 
 
 def failing(status: int, message: str = "trouble", code: str | None = None, **headers: str) -> Act:
@@ -197,7 +199,7 @@ class FakeServer:
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=lambda: asyncio.run(self.serve()), name="fake-server", daemon=True)
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(60):
             raise RuntimeError("the fake server did not come up")
         return self
 
@@ -390,9 +392,15 @@ class Connection(asyncio.Protocol):
             server.most_under_way = max(server.most_under_way, server.under_way)
         pause_s = act.pause_s or (server.latency_s if self.digest else 0.0)
         if pause_s:
-            asyncio.get_running_loop().call_later(pause_s, self._send, act, reply)
+            asyncio.get_running_loop().call_later(pause_s, self._send_when_due, act, reply)
         else:
+            self._send_when_due(act, reply)
+
+    def _send_when_due(self, act: Act, reply: bytes) -> None:
+        if act.until is None or act.until() or self.transport.is_closing():
             self._send(act, reply)
+        else:
+            asyncio.get_running_loop().call_later(0.002, self._send_when_due, act, reply)
 
     def _send(self, act: Act, reply: bytes) -> None:
         if act.manner == "hang" or self.transport.is_closing():

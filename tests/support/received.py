@@ -25,7 +25,7 @@ from populace.worlds.web.session_generator import generate_sessions
 from support.forums import SMALL
 from support.received_studies import STUDY_COMMANDS, study_names, write_studies
 
-SECONDS, BLOCKED_SECONDS = 5, 20
+SECONDS, BLOCKED_SECONDS = 10, 60
 """How long a command may compute, and how long it may wait; a busy machine makes it wait."""
 CANARY = "import pathlib\npathlib.Path({!r}).write_text('ran')\ndef f(*a): pathlib.Path({!r}).write_text('called')\n"
 

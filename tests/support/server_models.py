@@ -69,6 +69,6 @@ def alternative(**entry: Any) -> dict[str, Any]:
 
 
 async def eventually(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not true():
             await asyncio.sleep(0.005)

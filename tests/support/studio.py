@@ -37,11 +37,11 @@ class Visit:
         """Open a page."""
         return await self.user.open(path)
 
-    async def sees(self, text: str, seconds: float = 5.0) -> None:
+    async def sees(self, text: str, seconds: float = 60.0) -> None:
         """Wait until a text is on the page."""
         await self.user.should_see(text, retries=max(1, round(seconds * 10)))
 
-    async def sees_marked(self, marker: str, seconds: float = 5.0) -> None:
+    async def sees_marked(self, marker: str, seconds: float = 60.0) -> None:
         """Wait until an element that `tested` named is on the page."""
         await self.user.should_see(marker=marker, retries=max(1, round(seconds * 10)))
 
@@ -74,7 +74,7 @@ class Visit:
                     found += [str(cell) for row in element.rows for cell in row.values()]
         return "\n".join(found)
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
         """Wait until something holds."""
         end = time.monotonic() + seconds
         while not condition():

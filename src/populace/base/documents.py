@@ -116,6 +116,13 @@ def read_yaml(path: Path, *, most: int = MAX_YAML_BYTES, words: bool = False) ->
     return parse_yaml(read_text(path, most=most), words=words)
 
 
+_YAML_ADVICE = {
+    "mapping values are not allowed here": "put a text that holds a colon into quotes",
+    "'\\t' that cannot start any token": "write spaces in place of the tab",
+}
+"""What to do about the commonest mistakes, by words of the parser."""
+
+
 def parse_yaml(text: str, *, words: bool = False) -> Any:
     """The value of a YAML text; only plain data, and no more values than allowed.
 
@@ -141,7 +148,8 @@ def parse_yaml(text: str, *, words: bool = False) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise DocumentError(f"it is not YAML{where}: {problem}") from error
+        advice = next((f" ({advice})" for words, advice in _YAML_ADVICE.items() if words in problem), "")
+        raise DocumentError(f"it is not YAML{where}: {problem}{advice}") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
         # PyYAML lets errors of the values through, as that of a date with a month 13.
         raise DocumentError(f"it is not YAML: {error}") from error

@@ -101,6 +101,24 @@ EXIT_CODES = {
 """What the exit codes mean."""
 
 
+_OTHER_WORDS = {
+    "verify": "`populace replay RUN --verify`",
+    "start": "`populace run SCENARIO`",
+    "simulate": "`populace run SCENARIO`",
+    "init": "`populace new NAME`",
+    "create": "`populace new NAME`",
+    "open": "`populace show RUN`",
+    "explain": "`populace why RUN --step STEP --person NAME`",
+    "ask": "`populace interview RUN QUESTION --person NAME`",
+    "ui": "`populace studio`",
+    "web": "`populace studio`",
+    "serve": "`populace studio`",
+    "delete": "`rm -r runs/RUN`",
+    "rm": "`rm -r runs/RUN`",
+}
+"""Words of other tools for what a command does."""
+
+
 class _Commands(click.Group):
     """The commands by name, imported on use."""
 
@@ -121,7 +139,7 @@ class _Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise UnknownNameError("command", args[0], COMMANDS)
+            raise UnknownNameError("command", args[0], COMMANDS, suggestion=_OTHER_WORDS.get(args[0]))
         ctx.meta[ARGUMENTS] = list(args)
         return super().resolve_command(ctx, args)
 

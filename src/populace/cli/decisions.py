@@ -20,7 +20,7 @@ from populace.engine.ask_again import DecisionChanges, RepeatedDecision
 from populace.engine.interviews import Interview, InterviewTurn
 from populace.engine.run import Run
 from populace.runs.decision import Decision
-from populace.runs.decision_details import SCORES, UNRECORDED, memories_note, recalled_memories
+from populace.runs.decision_details import SCORES, UNRECORDED, memories_note, no_decision, recalled_memories
 from populace.runs.reader import RunReader
 
 
@@ -81,7 +81,7 @@ def why_command(run: RunReader, step: int, person: str) -> None:
     decisions = [(decision, recalled_memories(run, decision)) for decision in run.decisions(step, who)]
     report_json([decision_document(decision) | {"recalled": memories} for decision, memories in decisions])
     if not decisions:
-        out.print_line(f"{person} decided nothing in step {step}.")
+        out.print_line(" ".join(no_decision(run, step, who)).strip())
     for decision, memories in decisions:
         if memories.height:
             rows = memories.select("memory", "about", *SCORES, "text")

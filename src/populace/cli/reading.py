@@ -32,6 +32,7 @@ from populace.runs import charts
 from populace.runs.biography import Biography, biography, has_memories
 from populace.runs.caveats import caveats
 from populace.runs.compare import compare
+from populace.runs.decision_details import no_decision
 from populace.runs.export import FORMATS, RESPONSIBLE_USE, export
 from populace.runs.overview import RunOverview, overview
 from populace.runs.reader import RunReader
@@ -136,7 +137,8 @@ def _show_person(run: RunReader, step: int | None, person: str) -> None:
     decisions = [decision for number in steps for decision in run.decisions(number, person)]
     report_json([decision_document(decision) for decision in decisions])
     if not decisions:
-        out.print_line(f"{person} decided nothing in {('any step' if step is None else f'step {step}')}.")
+        nothing = f"{person} decided nothing in any step." if step is None else " ".join(no_decision(run, step, person))
+        out.print_line(nothing.strip())
     if step is None and has_memories(run):
         _show_biography(run, biography(run, person))
     elif step is None and decisions:

@@ -52,6 +52,11 @@ def what_if(
     responder = None if person is None else run.people(row["step"]).person(person).id
     if responder is not None and responder == row["author"]:
         raise UsageError(f"post {post} is by {person}, who cannot reply to themselves.", "Name another person.")
+    if as_ is not None and as_ in run.people(row["step"])["name"].to_list():
+        raise UsageError(
+            f"{as_} is somebody of the community, and a description makes a new person.",
+            f"Name the person: --person {as_} on the command line, person={as_!r} in Python.",
+        )
     change = WhatIf(post=post, as_=as_, person=responder, line=line, draw=draw)
     return run.fork(row["step"] + 1, parameters={"whatif": change.model_dump(mode="json")}, **options)
 

@@ -24,6 +24,7 @@ from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
 from populace.questions import Arrangement, Choice, Finite
 from populace.runs.decision import Decision
+from populace.runs.decision_details import no_decision
 from populace.runs.reader import RunReader
 
 
@@ -140,7 +141,7 @@ def _decision(run: RunReader, step: int, person: Id, path: str | None) -> Decisi
     """The recorded decision, which must be the only one of the step where no path names it."""
     decisions = {decision.path: decision for decision in run.decisions(step, person)}
     if not decisions:
-        raise UsageError(f"{person} decided nothing in step {step} of {run.name}.", "Name another step.")
+        raise UsageError(*no_decision(run, step, person))
     if path is not None and path not in decisions:
         raise UnknownNameError("decision", path, decisions)
     if path is None and len(decisions) > 1:

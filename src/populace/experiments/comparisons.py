@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from populace.base.formatting import plural
 from populace.experiments.analysis_plan import PlanRecord, plan_status
 from populace.experiments.folder import ExperimentManifest
 from populace.experiments.tables import BOUNDS, MissingValues, finite, sample_description, wide_table
-from populace.statistics import Effect, adjust, contrast, difference, marginal_weights
+from populace.statistics import Effect, Estimate, adjust, contrast, difference, marginal_weights
 
 _EFFECT_COLUMNS = "mean baseline_mean effect low high p p_adjusted low_all high_all standardised".split()
 _EFFECT_COLUMNS += "standardised_as n paired looks".split()
@@ -80,11 +81,16 @@ def effects_table(
     """
     others = _others(order, baseline)
     wide = wide_table(runs, outcome, "arm")
-    missing = next((name for name in (baseline, *others) if name not in wide.columns), None)
-    if missing is not None:
-        raise UsageError(f"arm {missing!r} has no run yet.")
-    effects = [difference(wide[each], wide[baseline], level=how.level, **how.options) for each in others]
-    together = [difference(wide[each], wide[baseline], level=_all(how.level, others), **how.options) for each in others]
+    if baseline not in wide.columns:
+        raise UsageError(f"arm {baseline!r} has no run yet.")
+    absent = [pl.lit(None, dtype=pl.Float64).alias(each) for each in others if each not in wide.columns]
+    wide = wide.with_columns(absent)
+    comparable = [each for each in others if _counted(wide[each], wide[baseline], how.paired) >= _FEWEST]
+    if not comparable:
+        # There is nothing to show, and the error says why.
+        difference(wide[others[0]], wide[baseline], level=how.level, **how.options)
+    wider = replace(how, level=_all(how.level, comparable))
+    effects, together = ([arm_effect(wide[each], wide[baseline], by) for each in others] for by in (how, wider))
     return _effects_frame(runs, outcome, "arm", others, baseline, effects, together, how)
 
 
@@ -141,6 +147,35 @@ def factor_effects_table(
     return table.with_columns(model=pl.lit(model))
 
 
+_FEWEST = 2
+"""Pairs, or runs of each arm, that a comparison needs."""
+
+
+def _counted(one: pl.Series, two: pl.Series, paired: bool) -> int:
+    """How many pairs have both values, or how many runs the smaller arm has."""
+    known = one.is_not_null(), two.is_not_null()
+    return int((known[0] & known[1]).sum()) if paired else min(int(each.sum()) for each in known)
+
+
+def arm_effect(one: pl.Series, two: pl.Series, how: ComparisonSettings) -> Effect:
+    """The difference of two arms; without a value, and with the reason, where an arm has lost its runs.
+
+    Args:
+        one: The outcomes of an arm.
+        two: Those of the arm that it is compared with, in the same order of replicates.
+        how: How to compare them.
+    """
+    count = _counted(one, two, how.paired)
+    if count >= _FEWEST:
+        return difference(one, two, level=how.level, **how.options)
+    unit = "replicate has" if count == 1 else "replicates have"
+    what = f"{count} {unit} a value in both arms" if how.paired else f"{one.name} has {plural(one.count(), 'value')}"
+    mean, other = (float(each.mean()) if each.count() else math.nan for each in (one, two))  # type: ignore[arg-type]
+    warning = f"{one.name} cannot be compared: {what}, and two are needed"
+    estimate = Estimate(math.nan, math.nan, math.nan, count, how.level, "none", one.len() - count, warning)
+    return Effect(estimate, math.nan, how.paired, how.method, mean, other, one.count(), two.count(), math.nan)
+
+
 def _others(order: Sequence[str], baseline: str) -> list[str]:
     others = [each for each in order if each != baseline]
     if not others:
@@ -175,7 +210,7 @@ def _effects_frame(
     lost, split = MissingValues(runs, outcome, how.share), runs.partition_by(by, as_dict=True)
     samples = []
     for each in others:
-        one, two = split[(each,)], split[(baseline,)]
+        one, two = split.get((each,), runs.clear()), split[(baseline,)]
         samples.append(lost.effect_columns(one[outcome], two[outcome]) | sample_description(pl.concat([one, two])))
     names = pl.DataFrame({by: others, "baseline": baseline})
     columns = finite(table.select(*_EFFECT_COLUMNS, "method", "warning"))

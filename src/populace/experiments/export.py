@@ -45,6 +45,7 @@ def export_results(results: Results, folder: str | Path) -> list[Path]:
         if how.method != "t":
             raise UsageError(f"the scripts compute effects by t, and the plan asks for {how.method}.")
         runs = runs.with_columns(values[outcome.name])
+        effects = effects.filter(pl.col("effect").is_not_null())  # The scripts compute what can be compared.
         tables.append(effects.drop("seeds").insert_column(0, pl.lit(outcome.name).alias("outcome")))
         settings = {"paired": how.paired, "share": how.share, "level": how.level, "correction": how.correction}
         columns = {name: pl.lit(value) for name, value in settings.items()}

@@ -34,4 +34,4 @@ def family_effects(results: Results, *, correction: str = "holm", level: float =
         table = results.effects(name, level=level).with_columns(narrow[name]["low_all"], narrow[name]["high_all"])
         tables.append(table.insert_column(0, pl.lit(name).alias("outcome")))
     family = pl.concat(tables)
-    return family.with_columns(p_adjusted=pl.Series(adjust(family["p"], correction)))
+    return family.with_columns(p_adjusted=pl.Series(adjust(family["p"], correction)).fill_nan(None))

@@ -84,6 +84,11 @@ class Robustness:
             f"{len(self.variations)} variations, {counts['no']} do not, {counts['undecided']} are undecided "
             f"({plural(self.seeds, 'seed')})."
         ]
+        nothing = sum(f" {_DIRECTIONS[0]} " in conclusion for conclusion in self.survival)
+        if nothing:
+            lines.append(f"{nothing} of them say only that no difference was found, which few seeds make survive.")
+        if self.kind == "experiment":
+            lines.append("All variations use the same seeds: what is due to these seeds survives too.")
         for conclusion, survives in self.survival.items():
             losses = self.conclusions.filter((pl.col("conclusion") == conclusion) & (pl.col("survives") == "no"))
             under = f": lost under {', '.join(losses['variation'])}" if losses.height else ""
@@ -245,7 +250,7 @@ def _conclusion_rows(
     after, rows = _effects(results, outcome, level), []
     most = int(study.runs["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     gaps, gaps_again = _wide(study, outcome, most), _wide(results, outcome, most)
-    for row in before.iter_rows(named=True):
+    for row in before.filter(pl.col("effect").is_not_null()).iter_rows(named=True):
         arm, baseline, way = row["arm"], row["baseline"], _direction(row, level)
         conclusion = f"{outcome}: {arm} {_DIRECTIONS[way]} {baseline}"
         fields: dict[str, Any] = {"conclusion": conclusion, "variation": variation, "outcome": outcome}
@@ -282,11 +287,13 @@ def _wide(results: Results, outcome: str, most: int) -> pl.DataFrame:
 def _direction(row: Mapping[str, Any], level: float) -> int:
     """+1 or -1 for a significant effect, else 0."""
     p = row["p_adjusted"]
-    certain = row["effect"] != 0 and p is not None and p < 1 - level
+    certain = row["effect"] is not None and row["effect"] != 0 and p is not None and p < 1 - level
     return int(math.copysign(1, row["effect"])) if certain else 0
 
 
 def _effect_text(row: Mapping[str, Any]) -> str:
+    if row["effect"] is None:
+        return "no result"
     ends = "no interval" if row["low"] is None else f"{row['low']:+.2g}, {row['high']:+.2g}"
     return f"{row['effect']:+.2g} [{ends}]"
 

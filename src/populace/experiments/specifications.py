@@ -1,5 +1,6 @@
 """A specification curve: one effect under every way of asking that was run, from the smallest to the largest."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,10 +8,12 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UnknownNameError, UsageError
+from populace.base.formatting import plural
 from populace.base.randomness import stream
+from populace.experiments.comparisons import ComparisonSettings, arm_effect
 from populace.experiments.results import Results
 from populace.experiments.tables import BOUNDS, MissingValues
-from populace.statistics import difference, p_text
+from populace.statistics import p_text
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,18 @@ class SpecificationCurve:
     @property
     def same_sign(self) -> float:
         """The share of specifications whose effect has the sign of the median."""
-        return float((np.sign(self.table["effect"].to_numpy()) == np.sign(self.median)).mean())
+        return float((np.sign(self.table["effect"].drop_nulls().to_numpy()) == np.sign(self.median)).mean())
+
+    @property
+    def _lost(self) -> str:
+        count = self.table["effect"].null_count()
+        return f" ({count} without enough runs left out)" if count else ""
 
     def __str__(self) -> str:
         certain = int(((self.table["low"] > 0) | (self.table["high"] < 0)).sum())
         return (
-            f"{self.outcome}, {self.contrast}: median {self.median:+.3g} over {self.table.height} specifications, "
+            f"{self.outcome}, {self.contrast}: median {self.median:+.3g} over {self.table['effect'].count()} "
+            f"specifications{self._lost}, "
             f"p {p_text(self.p, equals='= ')}; {self.same_sign:.0%} have its sign, {certain} exclude 0."
         )
 
@@ -81,23 +90,30 @@ def specification_curve(
     for each in (first, last):
         if each not in levels:
             raise UnknownNameError(f"level of {factor}", each, levels)
-    lost = MissingValues(runs, name, results.is_share(name))
+    share = results.is_share(name)
+    lost = MissingValues(runs, name, share)
     rows: list[dict[str, Any]] = []
     gaps: list[pl.DataFrame] = []
     for key, part in runs.partition_by(others, as_dict=True, maintain_order=True).items():
         wide = part.pivot(on=factor, index="replicate", values=name).sort("replicate")
         if first not in wide.columns or last not in wide.columns:
             continue
-        effect = difference(wide[last], wide[first], paired=results.experiment.paired, level=level)
+        how = ComparisonSettings(results.experiment.paired, level=level, share=share)
+        effect = arm_effect(wide[last], wide[first], how)
         estimate = effect.estimate
         row = dict(zip(others, key, strict=True)) | {"effect": estimate.value, "low": estimate.low}
         row |= {"high": estimate.high, "p": effect.p, "n": effect.n, **lost.effect_columns(wide[last], wide[first])}
         rows.append(row | {"warning": estimate.warning})
+        if math.isnan(estimate.value):
+            continue  # Its runs were lost; the table says so.
         gaps.append(wide.select("replicate", (pl.col(last) - pl.col(first)).alias(str(len(gaps)))))
-    if len(rows) < 2:
-        raise UsageError(f"{len(rows)} specification has runs of {first} and of {last}.", "Use a full design.")
+    if len(gaps) < 2:
+        enough = f"{plural(len(gaps), 'specification has', 'specifications have')} two runs of {first} and of {last}"
+        raise UsageError(f"{enough}, and a curve needs two.", "Use a full design, or run failed runs again.")
     table = (
-        pl.DataFrame(rows, schema_overrides=BOUNDS).with_columns(pl.col("low", "high").fill_nan(None)).sort("effect")
+        pl.DataFrame(rows, schema_overrides=BOUNDS)
+        .with_columns(pl.selectors.float().fill_nan(None))
+        .sort("effect", nulls_last=True)
     )
     pairs = gaps[0]
     for gap in gaps[1:]:
@@ -107,5 +123,5 @@ def specification_curve(
     signs = np.vstack([np.ones(len(matrix)), rng.choice([-1.0, 1.0], size=(resamples, len(matrix)))])
     medians = np.abs(np.median(signs @ matrix / max(1, len(matrix)), axis=1))
     p = float((medians >= medians[0] * (1 - 1e-12)).mean())
-    median = float(np.median(table["effect"].to_numpy()))
+    median = float(np.median(table["effect"].drop_nulls().to_numpy()))
     return SpecificationCurve(table, median, p, name, f"{factor} {last} against {first}")

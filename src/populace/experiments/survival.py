@@ -62,9 +62,7 @@ def survival_table(
         row["horizon"] = horizon
         other, other_event = times[baseline]
         if arm != baseline and len(time) and len(other) and (event.any() or other_event.any()):
-            group = np.repeat([0, 1], [len(other), len(time)])
-            together = np.concatenate([other, time]), np.concatenate([other_event, event])
-            row["p"] = float(duration.survdiff(*together, group)[1])
+            row["p"] = _log_rank(duration, (other, other_event), (time, event))
             fewest = min(len(time), len(other))
             if fewest < _MANY:
                 few = f"from {fewest} runs of an arm the log-rank test may find a little too much"
@@ -75,6 +73,21 @@ def survival_table(
     table = pl.DataFrame(rows, schema_overrides=types).with_columns(pl.col("warning").fill_null(""))
     adjusted = pl.Series("p_adjusted", adjust(table["p"], correction), dtype=pl.Float64).fill_nan(None)
     return table.insert_column(table.columns.index("p") + 1, adjusted)
+
+
+def _log_rank(duration: Any, one: tuple[Any, Any], two: tuple[Any, Any]) -> float | None:
+    """The p of the log-rank test; 1 where all events come at one time, None where no time has runs of both arms."""
+    (time, event), (other, other_event) = one, two
+    first, second = (np.sort(each[0][each[1]]) for each in (one, two))
+    if event.all() and other_event.all() and len({*first, *second}) == 1:
+        return 1.0
+    group = np.repeat([0, 1], [len(time), len(other)])
+    try:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = duration.survdiff(np.concatenate([time, other]), np.concatenate([event, other_event]), group)[1]
+    except np.linalg.LinAlgError:  # Nothing varies at any time of an event.
+        return None
+    return _finite(p)
 
 
 def _times(runs: pl.DataFrame, outcome: str) -> tuple[Any, Any]:

@@ -56,7 +56,10 @@ def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any
         try:
             data = parse_json(read_text(Path(text)) if is_file else text)
         except OSError as error:
-            raise InterventionError(f"the interventions in {text} cannot be read: {error.strerror}.") from error
+            raise InterventionError(
+                f"the interventions in {text} cannot be read: {error.strerror}.",
+                f"Name a JSON file, or write the JSON in quotes. {_EXAMPLE}",
+            ) from error
         except DocumentError as error:
             raise InterventionError(
                 f"the interventions{f' in {text}' if is_file else ''} are not JSON that can be used: {error}.",

@@ -28,6 +28,25 @@ UNRECORDED = (
 """What is said in the place of the memories behind a decision where they are not recorded."""
 
 
+_STEPS_SEARCHED = 300
+
+
+def no_decision(run: RunReader, step: int, person: Id) -> tuple[str, str]:
+    """That a person decided nothing in a step, and the nearest steps in which they did."""
+    who = run.people(step).person(person)
+    name = dict(who).get("name", who.id)
+
+    def decides(other: int) -> bool:
+        answers = run.record.table(other, "answers")
+        return answers is not None and bool((answers["person"] == who.id).any())
+
+    steps = run.steps
+    before = next((each for each in reversed(range(max(0, step - _STEPS_SEARCHED), step)) if decides(each)), None)
+    after = next((each for each in range(step + 1, min(steps[-1], step + _STEPS_SEARCHED) + 1) if decides(each)), None)
+    near = " and ".join(str(each) for each in (before, after) if each is not None)
+    return f"{name} decided nothing in step {step}.", f"The nearest decisions are in step {near}." if near else ""
+
+
 @dataclass(frozen=True)
 class ModelCall:
     """One reply of a model behind a decision.

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import UsageError
+from populace.base.formatting import plural
 from populace.statistics import cautions
 from populace.statistics.effects import adjust
 from populace.statistics.factorial import FactorGrid
@@ -166,8 +167,9 @@ def _paired_tests(runs: pl.DataFrame, replicate: str, grid: FactorGrid, terms: l
         k = len(columns)
         if n <= k:
             raise UsageError(
-                f"{n} replicates have a value in every arm, and a term with {k} degrees of freedom needs {k + 1}.",
-                "Run more replicates.",
+                f"{plural(n, 'replicate has', 'replicates have')} a value in every arm, and a term with "
+                f"{plural(k, 'degree')} of freedom needs {k + 1}.",
+                "Run failed runs again, or more replicates.",
             )
         centre, spread = contrasts.mean(axis=0), np.atleast_2d(np.cov(contrasts.T, ddof=1))
         if np.linalg.svd(contrasts - centre, compute_uv=False)[-1] <= _ROUNDED * math.sqrt(n) * scale:

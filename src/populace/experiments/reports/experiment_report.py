@@ -70,7 +70,9 @@ def _findings(results: Results) -> list[str]:
         return [f"No effect on {name} can be told: {error.what}"]
     first = effects.row(0, named=True)
     pairs = "pair by pair" if first["paired"] else "as independent runs"
-    baseline = f"The baseline is {first['baseline']}, with a mean {name} of {first['baseline_mean']:.3g}"
+    known = effects["baseline_mean"].drop_nulls()
+    mean = f", with a mean {name} of {known[0]:.3g}" if known.len() else ""
+    baseline = f"The baseline is {first['baseline']}{mean}"
     alpha = 1 - results.comparison(name).level
     sentences = [difference_sentence(row, alpha) for row in effects.head(_MAX_SENTENCES).iter_rows(named=True)]
     left = effects.height - _MAX_SENTENCES
@@ -80,6 +82,8 @@ def _findings(results: Results) -> list[str]:
 
 def difference_sentence(row: dict[str, Any], alpha: float) -> str:
     """A comparison in words; a difference is one after the correction for all comparisons."""
+    if row["effect"] is None:
+        return f"{row['warning'] or row['arm'] + ' cannot be compared'}."
     if row["low"] is None or row["high"] is None:
         return (
             f"{row['arm']}: {row['effect']:+.3g}, without an interval: {row['warning'] or 'the values are too large'}."

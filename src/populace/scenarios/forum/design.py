@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import pydantic
 from pydantic import Field
@@ -17,6 +17,8 @@ from pydantic import Field
 from populace.base.document_lines import add_line, at_entry
 from populace.base.documents import DocumentError, read_yaml
 from populace.base.errors import ParameterError, PopulaceError, UnknownNameError
+from populace.base.formatting import plural
+from populace.base.plain_data import plain_message
 
 Kind = Literal["prescriptive", "restrictive"]
 Power = Literal["warn", "remove", "lock", "ban"]
@@ -61,6 +63,15 @@ class Trigger(_Part):
     words: tuple[str, ...] = Field(min_length=1)
     power: Power = "remove"
     rule: int | None = Field(None, ge=1)
+
+
+_PEOPLE = "people get their roles and personas"
+_SETTLED = {
+    "posts": "the threads are counted",
+    "replies": "the replies of a thread are limited",
+    **dict.fromkeys(("people", "personas", "newcomers", "trolls", "moderators"), _PEOPLE),
+}
+"""Entries that have an effect only at the beginning of a run, and why."""
 
 
 class ForumDesign(_Part):
@@ -141,6 +152,16 @@ class ForumDesign(_Part):
         """A design from a YAML file, or by the name of one that ships."""
         return cls.model_validate(str(path))
 
+    def check_change(self, later: "ForumDesign") -> None:
+        """Raise ParameterError where a later design of the same run differs in what is settled at the beginning."""
+        settled = next((name for name in _SETTLED if getattr(self, name) != getattr(later, name)), None)
+        if settled is not None:
+            raise ParameterError(
+                f"{settled} of a design cannot change while the community runs: {_SETTLED[settled]} at the beginning.",
+                "Leave it as it was. Rules, moderation, chances, votes and sorting can change; people join and leave "
+                "by interventions of the kinds add and remove.",
+            )
+
     def contradictions(self) -> list[str]:
         """A sentence for each pair of rules that may contradict each other.
 
@@ -181,7 +202,8 @@ def _invalid(error: pydantic.ValidationError, path: Path) -> ParameterError:
     """What is wrong with a value in the file of a design."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
-    wrong = ParameterError(f"{name} = {first['input']!r}: {first['msg'].lower()}.", "populace explain forum")
+    hint = "`populace new NAME --community` writes a design whose entries are explained."
+    wrong = ParameterError(f"{name} = {first['input']!r}: {plain_message(first)}.", hint)
     wrong.entry = tuple(first["loc"])
     add_line(wrong, path)
     return wrong
@@ -219,7 +241,28 @@ def _entries(model: type[pydantic.BaseModel], value: Any) -> dict[str, Any]:
     with at_entry("moderate_by"):
         if design.get("moderate_by", "nobody") != "nobody" and not design.get("moderators"):
             raise ParameterError("nobody can moderate, because there are no moderators.", "Write moderators: 1.")
+        if design.get("moderate_by") == "rule" and not design.get("triggers"):
+            raise ParameterError(
+                "moderators who act by rule act on triggers, and there are none.",
+                "Write triggers: [{words: [scam, idiot], power: remove}], or moderate_by: model.",
+            )
+    _check_roles(model, design)
     return design
+
+
+def _check_roles(model: type[pydantic.BaseModel], design: Mapping[str, Any]) -> None:
+    """Raise ParameterError where nobody but trolls and moderators would be left."""
+    counts = [design.get(role, model.model_fields[role].default) for role in ("people", "moderators", "trolls")]
+    if not all(type(count) is int for count in counts):
+        return
+    people, moderators, trolls = counts
+    if trolls and moderators + trolls >= people:
+        with at_entry("trolls"):
+            raise ParameterError(
+                f"{plural(people, 'person', 'people')} cannot be {plural(trolls, 'troll')} and "
+                f"{plural(moderators, 'moderator')}: somebody else must be left.",
+                f"Write trolls: {max(1, people // 8)}, or more people.",
+            )
 
 
 def _items(design: Mapping[str, Any], entry: str) -> Sequence[Any]:
@@ -242,7 +285,8 @@ def _rule(rule: Any, number: int) -> Any:
         for key in rule:
             if key not in CommunityRule.model_fields:
                 with at_entry("rules", number - 1):
-                    raise UnknownNameError(f"entry of rule {number}", str(key), CommunityRule.model_fields)
+                    known = (*get_args(Kind), *CommunityRule.model_fields)
+                    raise UnknownNameError(f"entry of rule {number}", str(key), known)
     return rule
 
 

@@ -52,6 +52,7 @@ class Forum(Scenario):
         design = self.design
         people = with_roles(await self._make_people(), design, self.rng)
         self.board = Board(people.ids.dtype)
+        self.first_design = design
         self.threads = Threads(design.posts, design.replies)
         self.speakers = SpeakerDraw(design.posts)
         self.members = MemberIndex()
@@ -103,6 +104,7 @@ class Forum(Scenario):
 
     async def step(self) -> None:
         """Open new threads, and add at most one reply to every open one; all writers see the same board."""
+        self.first_design.check_change(self.design)
         forced = self._apply_what_if()
         self.members.update(self.people)
         self.speakers.pool = self.members.pool

@@ -6,10 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from populace.base.errors import UnknownNameError
 from populace.people import Id, People
 from populace.scenarios.forum import wording
 from populace.scenarios.forum.design import ForumDesign
 from populace.scenarios.forum.what_if import GUEST
+
+ROLES = ("moderator", "troll", "newcomer", "member", GUEST)
+STANDINGS = ("ok", "warned", "banned")
 
 
 def people_from_seeds(design: ForumDesign, rng: np.random.Generator) -> People:
@@ -71,6 +75,10 @@ class MemberIndex:
             self._ids = ids
         elif not self._ids.equals(ids):
             self._ids = pl.concat([self._ids, ids.filter(~ids.is_in(self._ids.implode()))])
+        for column, known in (("role", ROLES), ("standing", STANDINGS)):
+            unknown = next((value for value in people[column].unique().sort().drop_nulls() if value not in known), None)
+            if unknown is not None:
+                raise UnknownNameError(f"{column} of a member", unknown, known)
         frame = people.frame.select("id", "role", "standing").with_row_index("row")
         members = self._ids.to_frame("id").join(frame, on="id", how="left", maintain_order="left")
         self.row = members["row"].cast(pl.Int64).fill_null(-1).to_numpy()

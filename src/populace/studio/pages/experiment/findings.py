@@ -45,8 +45,8 @@ def show_effects(parts: PartList, results: Results, outcome: str, reference: str
     rows = [
         {
             "arm": row["arm"],
-            "mean": f"{row['mean']:.4g}",
-            "effect": f"{row['effect']:+.4g}",
+            "mean": "–" if row["mean"] is None else f"{row['mean']:.4g}",
+            "effect": "–" if row["effect"] is None else f"{row['effect']:+.4g}",
             "interval": "–" if row["low"] is None else f"[{row['low']:.4g}, {row['high']:.4g}]",
             "p adjusted": p_text(row["p_adjusted"]),
             "n": row["n"],
