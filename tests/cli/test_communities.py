@@ -86,7 +86,9 @@ def test_every_export_is_marked_and_prints_the_note(place: Path, tmp_path: Path,
 
 def test_judge_then_digest_then_the_page_know_what_was_found(place: Path, tmp_path: Path) -> None:
     run = name(place)
-    told = data(called(place, "judge", run, "--model", "scripted:first", "--json"))
+    judged = called(place, "judge", run, "--model", "scripted:first", "--json")
+    assert "scripted:first is a script, not a language model" in judged.stdout
+    told = data(judged)
     rates = {row["question"]: row["rate"] for row in told["runs"][run]["rates"]}
     assert rates["rule_2"] == 1.0
     digest = data(called(place, "digest", run, "--json"))

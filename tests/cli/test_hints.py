@@ -97,3 +97,31 @@ def test_every_command_that_a_message_names_exists() -> None:
     files = [*source.rglob("*.py"), *source.rglob("*.md"), *source.rglob("*.yaml"), *source.rglob("*.toml")]
     unknown = {(file.name, word) for file in files for word in named.findall(file.read_text("utf-8"))}
     assert {(name, word) for name, word in unknown if word not in COMMANDS} == set()
+
+
+TWINS = '''
+import populace as pc
+
+
+class Twins(pc.Scenario):
+    """Two people have one name."""
+
+    def setup(self):
+        return pc.People({"name": ["Ann", "Ann"]})
+
+    def length(self):
+        return 1
+
+    async def step(self):
+        await self.ask(self.people, pc.Choice("Tea?", options=("yes", "no")))
+'''
+
+
+def test_the_decision_that_a_summary_offers_is_found_where_two_people_have_one_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("twins.py").write_text(TWINS)
+    done = populace("run", "twins.py", "--model", "scripted:uniform", "--no-chart")
+    assert "--person 0" in done.stdout
+    assert_hints_work(done.stdout, 1)

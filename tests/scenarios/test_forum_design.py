@@ -8,6 +8,7 @@ import pytest
 
 from populace import ChangeParameters, SetColumns, simulate
 from populace.base.errors import ParameterError, PopulaceError, UnknownNameError
+from populace.community.community import Community
 from populace.journal import Intervention
 from populace.scenarios.forum import Forum, ForumDesign, shipped_designs
 from support.forums import SMALL
@@ -184,3 +185,23 @@ def test_moderation_ends_where_a_later_design_has_none() -> None:
         for changes in ([], [change])
     ]
     assert removed[0][:3] == removed[1][:3] and removed[0][-1] > removed[0][2] == removed[1][-1]
+
+
+def test_a_run_repeats_although_the_file_of_a_later_design_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "later.yaml"
+    file.write_text(json.dumps(SMALL | {"rules": ["no shouting"]}))
+    change = ChangeParameters(at=2, parameters={"design": str(file)})
+    scenario = Forum(design=SMALL, expand=False)
+    run = simulate(scenario, model="scripted:cast", workspace=tmp_path, interventions=[change])
+    fork = run.fork(3, interventions=[ChangeParameters(at=3, parameters={"design": str(file)})])
+    file.unlink()
+    for each in (run, fork):
+        assert each.replay(verify=True).steps == each.steps
+    assert [len(Community(run, at=step).design.rules) for step in (1, 2, None)] == [2, 1, 1]
+
+
+def test_a_later_design_that_is_not_there_is_refused_before_the_run(tmp_path: Path) -> None:
+    change = ChangeParameters(at=2, parameters={"design": "nowhere.yaml"})
+    with pytest.raises(ParameterError, match=r"there is no design nowhere\.yaml"):
+        simulate(Forum(design=SMALL), model="scripted:cast", workspace=tmp_path, interventions=[change])
+    assert not (tmp_path / "runs").exists()

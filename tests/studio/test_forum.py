@@ -48,7 +48,7 @@ def test_threads_are_listed_and_read_with_their_authors_and_decisions(tmp_path: 
 
     async def story(visit: Visit) -> None:
         await visit.open(f"/forum/{run.name}")
-        for text in ("Hives", SMALL["goal"], "advertising honey", "A simulation"):
+        for text in ("Hives", SMALL["goal"], "advertising honey", "A simulation", "a script wrote every post"):
             await visit.sees(text)
         visit.press("thread-1")
         await visit.sees(first["text"][1])

@@ -35,6 +35,7 @@ def test_runs_are_listed_with_their_state_and_failure_rate(tmp_path: Path) -> No
         await visit.sees("complete")
         await visit.sees("0.0 % of 8 answers invalid")
         await visit.sees("2 of 2 steps")
+        await visit.sees("calls, no cost")
 
     visiting(tmp_path, story)
 

@@ -38,6 +38,7 @@ from populace.community.what_if import find_post, what_if
 from populace.engine.run import Run
 from populace.engine.session import Session
 from populace.questions import VALID
+from populace.runs.caveats import script_caveat
 from populace.runs.reader import RunReader
 from populace.statistics import Agreement
 
@@ -187,6 +188,8 @@ def judge_command(
     fetch_missing_models(*models)
     judgements = {name: _judgements(name, models, questions, calls) for name in (*runs, *after)}
     warnings = [text for each in judgements.values() for text in _unread_warnings(each)]
+    if text := script_caveat(sorted({judge for each in judgements.values() for judge in each.judges})):
+        warnings.append(text)
     first = judgements[runs[0]]
     if sample:
         file = first.sample(*sample)

@@ -159,12 +159,13 @@ def show_finished_run(run: Run, chart: bool) -> None:
 
 
 def _first_decision(run: RunReader) -> tuple[int, str] | None:
-    """The first step after the beginning in which somebody decided, and the name of that person."""
+    """The first step after the beginning in which somebody decided, and the name of that person, or their id."""
     for step in run.steps[1:]:
         answers = run.record.table(step, "answers")
         if answers is not None and answers.height:
             people, who = run.people(step), answers["person"][0]
-            return step, str(people.person(who).name if "name" in people else who)
+            name = people.person(who).name if "name" in people else who
+            return step, str(name if "name" in people and (people["name"] == name).sum() == 1 else who)
     return None
 
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from populace.base.errors import JournalError, UsageError
 from populace.base.formatting import plural
+from populace.journal import ChangeParameters
 from populace.models import ModelTraits, model_traits
 from populace.people import People
 from populace.runs.reader import RunReader
@@ -92,9 +93,22 @@ class Community:
     @functools.cached_property
     def design(self) -> ForumDesign:
         """The design at that step."""
-        for regime in reversed(self.run.manifest.regimes):
-            if "design" in regime.parameters and (self.at is None or regime.since <= self.at):
-                return ForumDesign.model_validate(regime.parameters["design"])
+        manifest = self.run.manifest
+        changes = [(regime.since, regime.parameters) for regime in manifest.regimes]
+        # Runs of earlier versions name a file in the intervention, which may be another one by now.
+        changes += [
+            (each.at, each.parameters)
+            for each in manifest.interventions
+            if isinstance(each, ChangeParameters) and not isinstance(each.parameters.get("design"), str)
+        ]
+        last = self.run.steps[-1] if self.at is None and self.run.steps else self.at
+        designs = [
+            (since, parameters["design"])
+            for since, parameters in changes
+            if "design" in parameters and (last is None or since <= last)
+        ]
+        if designs:
+            return ForumDesign.model_validate(max(designs, key=lambda each: each[0])[1])
         # A user's own scenario may write posts without a design.
         return ForumDesign.model_construct(name=self.run.name, goal="")
 

@@ -16,6 +16,7 @@ from populace.broker import CallSettings
 from populace.deciders import Desk
 from populace.engine.contract import check_scenario
 from populace.engine.discovery import reference, source_code
+from populace.engine.intervention_files import recorded_interventions
 from populace.engine.observer import Observer
 from populace.engine.replay import build_scenario
 from populace.engine.scenario import Scenario
@@ -37,7 +38,6 @@ from populace.journal import (
     Stop,
     environment,
     now,
-    read_interventions,
     verify_journal,
 )
 from populace.models import Model, model_code
@@ -147,14 +147,14 @@ class Run(RunReader):
         last = self.steps[-1] if self.steps else -1
         if not 1 <= at <= last + 1:
             raise UsageError(f"{self.name} cannot be forked at step {at}.", f"It can be forked at 1 to {last + 1}.")
-        further = read_interventions(_several(interventions))
+        scenario = build_scenario(self)
+        further = recorded_interventions(_several(interventions), scenario)
         early = next((each for each in further if each.at < at), None)
         if early is not None:
             raise UsageError(
                 f"an intervention at step {early.at} lies before the fork at {at}.",
                 f"Fork at {early.at}, or let the intervention happen at {at} or later.",
             )
-        scenario = build_scenario(self)
         scenario.change(parameters)
         before = self.manifest.regime
         inherited = {name: getattr(before, name) for name in RunSettings.model_fields}
@@ -272,7 +272,7 @@ def simulate(
         scenario=reference(type(scenario)),
         scenario_hash=type(scenario).source_hash(),
         regimes=[Regime(**run_settings.model_dump(), parameters=scenario.parameters)],
-        interventions=read_interventions(_several(interventions)),
+        interventions=recorded_interventions(_several(interventions), scenario),
         recording=str(recording.folder.resolve()) if recording is not None else None,
         environment=environment(),
         created=now(),

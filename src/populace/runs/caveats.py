@@ -1,7 +1,7 @@
 """What weakens the results of runs: one list of checks for summaries, validity cards and reports."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,6 +115,21 @@ def caveats(run: RunReader) -> list[str]:
     return [caveat.text for caveat in basis_caveats(run_basis(run)) if caveat.severity == "defect"]
 
 
+def script_caveat(models: Iterable[str]) -> str:
+    """That scripts answered in the place of language models, as a sentence; empty where none did.
+
+    Example:
+        >>> script_caveat(["scripted:cast", "embedded"])
+        'scripted:cast is a script, not a language model: this tests the machinery, not a claim.'
+    """
+    scripts = ", ".join(_scripts(models))
+    return f"{scripts} is a script, not a language model: this tests the machinery, not a claim." if scripts else ""
+
+
+def _scripts(models: Iterable[str]) -> list[str]:
+    return [model for model in models if model_traits(model, ModelTraits()).scripted]
+
+
 def _defects(basis: ResultBasis) -> Iterator[Caveat]:
     for note in basis.notes:
         yield Caveat("note", note, "defect")
@@ -184,9 +199,8 @@ def _scope(basis: ResultBasis) -> Iterator[Caveat]:
             "tokens and cost are estimated, rather too high than too low."
         )
         yield Caveat("estimated-tokens", text, "scope")
-    scripted = [model for model in basis.models if model_traits(model, ModelTraits()).scripted]
-    if scripted:
-        text = f"{', '.join(scripted)} is a script, not a language model: this tests the machinery, not a claim."
+    scripted = _scripts(basis.models)
+    if text := script_caveat(basis.models):
         # The cast writes like people, so that even a summary must say that it is none.
         yield Caveat("scripted-model", text, "defect" if "scripted:cast" in scripted else "scope")
     if basis.deciders == {"rule"}:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from populace.community.page import hue
+from populace.runs.caveats import script_caveat
 from populace.runs.settings_text import decider_text
 from populace.studio.jobs import command
 from populace.studio.pages.forum.data import ForumView
@@ -28,7 +29,8 @@ def show_masthead(view: ForumView) -> None:
         heading(design.name, 120, classes="page-title")
         if design.goal:
             prose(design.goal, 600)
-        note("A simulation: the people do not exist, and a model wrote every post that is not marked otherwise.")
+        writer = view.community.writer
+        note(f"A simulation: the people do not exist, and {writer} wrote every post that is not marked otherwise.")
 
 
 def show_rules(view: ForumView) -> None:
@@ -97,6 +99,8 @@ class JudgePanel:
         count = view.posts.filter(view.posts["flags"] > 0).height
         flags = f"{count_text(count, 'post is', 'posts are')} flagged"
         judges = f"{flags} by {display_text(', '.join(view.judges), 300)}. A judge may err."
+        if script := script_caveat(view.judges):
+            judges += f" {display_text(script, 300)}"
         nobody = "Nobody has judged this run. A model can: it is asked about every post."
         self._judges.set_text(judges if view.judges else nobody)
 
@@ -120,7 +124,7 @@ def show_members(view: ForumView, context: PostContext) -> None:
             with ui.row().classes("items-center gap-2 no-wrap w-full min-w-0"):
                 face(row["id"], row["name"])
                 test_id(context.author_link(row["id"], row["name"]), f"member-{row['id']}")
-                note(f"{row['posts']} posts")
+                note(count_text(row["posts"], "post"))
                 if row["role"] and row["role"] != "member":
                     tag(row["role"])
         if members.height > _FIRST_MEMBERS:

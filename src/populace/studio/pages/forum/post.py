@@ -82,7 +82,7 @@ def votes(score: int, detail: str = "") -> None:
     """A score whose sign is visible without colours."""
     kind = "up" if score > 0 else "down" if score < 0 else ""
     label = ui.label(f"{'▼' if score < 0 else '▲'} {score}").classes(f"votes {kind}")
-    with label.props(f'aria-label="{score} votes"'):
+    with label.props(f'aria-label="{count_text(score, "vote")}"'):
         if detail:
             ui.tooltip(detail)
 

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
+from populace.base.formatting import plural
+from populace.broker import cost_text
 from populace.engine.run import Run
 from populace.engine.workspace import Workspace
 from populace.runs.overview import RunOverview
@@ -26,7 +28,7 @@ from populace.studio.shell.loading import load
 from populace.studio.shell.text import date_text, display_text
 from populace.studio.studio import Studio
 from populace.studio.widgets.charts import line_chart, sparkline_chart
-from populace.studio.widgets.elements import action, heading, note, outline, refill
+from populace.studio.widgets.elements import action, count_text, heading, note, outline, refill
 from populace.studio.widgets.keyed_rows import KeyedRows
 from populace.studio.widgets.redraw import Redrawer
 from populace.studio.widgets.start_dialog import show_start
@@ -201,13 +203,14 @@ class _RunRow:
 
 
 def _show_numbers(facts: RunOverview) -> None:
-    planned = f" of {facts.planned}" if facts.planned is not None else ""
-    ui.label(f"{facts.steps}{planned} steps")
+    # A run may be complete before the most steps that it could take.
+    total = facts.steps if facts.state == "complete" else facts.planned
+    ui.label(f"{facts.steps} of {count_text(total, 'step')}" if total is not None else count_text(facts.steps, "step"))
     if facts.state in ("running", "pausing", "paused") and facts.planned:
         bar = ui.linear_progress(facts.steps / facts.planned, show_value=False).classes("w-full")
         bar.props('rounded instant-feedback aria-label="Progress"')
-    cost = f", cost {facts.usage.cost:.4g}" if facts.usage.cost else ", no cost known"
-    ui.label(f"{facts.usage.calls:,} calls{cost}").classes("soft")
+    cost = f", {cost_text(facts.usage.cost, facts.price)}" if facts.usage.calls else ""
+    ui.label(f"{plural(facts.usage.calls, 'call')}{cost}").classes("soft")
     if facts.invalid is not None:
         share = facts.invalid
         bounds = f" ({100 * share.low:.1f}–{100 * share.high:.1f} %)" if share.value else ""
