@@ -112,7 +112,7 @@ def test_attendance_is_that_of_a_party(tmp_path: Path) -> None:
     run = simulate(Norms(workers=2, days=1), decider="rule", workspace=tmp_path)
     with pytest.raises(UsageError, match="a run of norms, which has no event"):
         CliRunner().invoke(cli, ["attendance", run.name, "--workspace", str(tmp_path)], catch_exceptions=False)
-    town = Party(residents=4, days=1, event_day=1, event_begins="06:00", event_ends="07:00")
+    town = Party(residents=4, days=1, event_day=1, event_begins="07:00", event_ends="08:00")
     one = simulate(town, decider="rule", seed=1, workspace=tmp_path)
     where = ["attendance", one.name, "--workspace", str(tmp_path)]
     with pytest.raises(UsageError, match="there are 0 pairs"):

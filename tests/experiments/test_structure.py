@@ -55,7 +55,7 @@ def test_where_every_model_orders_the_arms_alike_and_levels_differ_it_says_so(pl
     assert (verdict.ordering, verdict.level, verdict.twin) == ("holds", "does not hold", "holds")
     assert "share_left rises with wind" in str(verdict)
     assert "The rule twin orders the arms in the same way" in str(verdict)
-    assert "Wording moves the mean by at most" in str(verdict)
+    assert "Wording moves the mean most under" in str(verdict)
     assert "it holds under 2 of 2 ways of wording" in str(verdict)
 
 

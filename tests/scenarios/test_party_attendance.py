@@ -28,7 +28,7 @@ def pair(seed: int, scenario: type[Party], **parameters: Any) -> tuple[Run, Run]
 
 def outing(seed: int, **parameters: Any) -> tuple[Run, Run]:
     """A pair of towns in which the event is the first thing in the morning."""
-    return pair(seed, Outings, event_begins="06:00", event_ends="07:00", **parameters)
+    return pair(seed, Outings, event_begins="07:00", event_ends="08:00", **parameters)
 
 
 def test_who_would_have_been_there_anyway_does_not_count() -> None:

@@ -115,6 +115,15 @@ def test_starts_whose_runs_all_end_alike_show_no_precision(ends: tuple[object, o
     assert math.isnan(found.strength.low) and "says nothing about how far others would differ" in found.strength.warning
 
 
+def test_few_runs_that_are_nearly_all_alike_show_no_precision_of_the_exponent() -> None:
+    """Three runs of which two are equal have one spread in every draw: the interval had no width."""
+    runs = pl.DataFrame({"agents": [10] * 3 + [100] * 3, "share": [0.5, 0.5, 0.75, 0.25, 0.5, 0.5]})
+    found = fluctuation(runs, "share", "agents", seed=1, resamples=100)
+    assert found.exponent.value == 0 and math.isnan(found.exponent.low)
+    assert "says nothing about how far others would differ" in found.exponent.warning
+    assert math.isnan(found.spread[10].high)
+
+
 def test_starts_without_replicates_are_refused() -> None:
     frame = pl.DataFrame({"start": [0.1, 0.2, 0.3], "end": [1.0, 2.0, 3.0]})
     with pytest.raises(UsageError, match="cut a continuous start"):

@@ -18,13 +18,13 @@ class Midday(Party):
 class Outings(Party):
     """Every resident is at the place of the event with a chance, in runs with the news and without it alike.
 
-    With `pull`, the chance is larger where the host was told: a planted effect. The run ends at seven in the morning.
+    With `pull`, the chance is larger where the host was told: a planted effect. The run ends at eight in the morning.
     """
 
     pull: float = Field(0.0, ge=0, le=0.6)
 
     def length(self) -> int:
-        return 12
+        return 18
 
     def _go_by_rule(self) -> None:
         occasion = self.occasions[0]

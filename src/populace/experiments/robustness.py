@@ -84,6 +84,11 @@ class Robustness:
             f"{len(self.variations)} variations, {counts['no']} do not, {counts['undecided']} are undecided "
             f"({plural(self.seeds, 'seed')})."
         ]
+        nothing = sum(f" {_DIRECTIONS[0]} " in conclusion for conclusion in self.survival)
+        if nothing:
+            lines.append(f"{nothing} of them say only that no difference was found, which few seeds make survive.")
+        if self.kind == "experiment":
+            lines.append("All variations use the same seeds: what is due to these seeds survives too.")
         for conclusion, survives in self.survival.items():
             losses = self.conclusions.filter((pl.col("conclusion") == conclusion) & (pl.col("survives") == "no"))
             under = f": lost under {', '.join(losses['variation'])}" if losses.height else ""

@@ -242,8 +242,7 @@ def structure_verdict(
         row = max(shifts.filter(pl.col("part") == part).iter_rows(named=True), key=lambda row: abs(row["effect"]))
         sentences.append(
             f"{part.capitalize()} {'move' if ' and ' in part else 'moves'} "
-            f"the mean by at most {abs(row['effect']):.2g} "
-            f"({row['way']}: {_interval_text(row)})."
+            f"the mean most under {row['way']}: {_interval_text(row)}."
         )
     return StructureVerdict(ordering, level, standing, twin, tuple(sentences))
 

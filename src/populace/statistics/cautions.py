@@ -21,8 +21,8 @@ SKEWED = 0.145
 """The skewness of an estimate beyond which the interval of t is too short on one side."""
 SUSPECT = 0.06
 """The skewness of an estimate beyond which it is, if the values do not look normal either."""
-ENOUGH_FOR_RARE = 60
-"""Values from which on an end that comes about in 5 % of runs is seen with near certainty."""
+ENOUGH_FOR_RARE = 300
+"""Values from which on an end that comes about in 1 % of runs is seen with near certainty."""
 NEAR_BOUND = 0.1
 _ENOUGH_FOR_SHAPE = 30
 _SMALL_SIDE = 0.1

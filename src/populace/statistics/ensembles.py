@@ -116,14 +116,28 @@ def fluctuation(
         if few < cautions.ENOUGH_FOR_BOOTSTRAP
         else ""
     )
-    exponent = replace(percentile(slopes, runs.height, level, *basis), warning=warning)
+    exponent = _drawn(replace(percentile(slopes, runs.height, level, *basis), warning=warning))
     spread = {
-        size: replace(percentile(draws[:, i], len(values[size]), level, *basis), warning=warning)
+        size: _drawn(replace(percentile(draws[:, i], len(values[size]), level, *basis), warning=warning))
         for i, size in enumerate(sizes)
     }
     fitted = {size: math.exp(middle + exponent.value * (math.log(size) - centre)) for size in sizes}
     line = {size: math.exp(middle - 0.5 * (math.log(size) - centre)) for size in sizes}
     return Fluctuation(exponent, spread, fitted, line, runs.height, dropped)
+
+
+def _drawn(estimate: Estimate) -> Estimate:
+    """An estimate without an interval where all draws give the same, as those of few and equal values do."""
+    if estimate.width > _ALIKE:
+        return estimate
+    same = (
+        "all draws of so few different runs give the same spread, which says nothing about how far others would differ"
+    )
+    value = 0.0 if abs(estimate.value) < _ALIKE else estimate.value
+    return replace(estimate, value=value, low=math.nan, high=math.nan, warning=same)
+
+
+_ALIKE = 1e-9
 
 
 @dataclass(frozen=True)

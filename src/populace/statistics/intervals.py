@@ -133,7 +133,8 @@ def mean(values: Values, level: float = 0.95, *, shares: bool = True) -> Estimat
     Args:
         values: Two or more numbers; missing ones are dropped and counted.
         level: The confidence level.
-        shares: Whether values that are all 0 or 1 are shares; False for changes, which may be -1 as well.
+        shares: Whether values that are all 0 or 1 are shares; False for counts and amounts that happen to be 0 in
+            every run, and for changes, which may be -1 as well.
 
     Example:
         >>> print(mean([1.0, 2.0, 3.0, None]))
