@@ -371,6 +371,12 @@ def test_the_judge_of_the_recipe_rewards_what_a_trait_says() -> None:
     assert np.isnan(scores[8])
 
 
+def test_the_judge_of_habits_rewards_what_was_worn_yesterday() -> None:
+    recipe = CorrectionPlan.read(Path(__file__).parents[2] / "recipes" / "correct-habit.yaml")
+    table = pl.DataFrame({"word": ["blue", "green"], "fields": [json.dumps({"worn": "blue"})] * 2})
+    assert recipe.score.score(table, Workspace()).tolist() == [1, 0]
+
+
 def test_code_that_a_plan_names_is_not_run_without_trust(place: Path, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("raise SystemExit('it ran')\n")
     mine = plan(place, score={"function": f"{tmp_path / 'own.py'}:long"})

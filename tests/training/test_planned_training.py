@@ -3,9 +3,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import torch
 
 from populace.base.errors import ModelFileError, TrainingError, UnknownNameError
 from populace.models.adapters import read_adapter
+from populace.models.peft_folder import from_peft
+from populace.training.correction_plan import CorrectionPlan
 from populace.training.plan import TrainingPlan
 from populace.training.planned_training import PlannedTraining
 from populace.worlds.web.session_generator import generate_sessions
@@ -93,6 +96,38 @@ def test_an_adapter_to_begin_with_brings_its_data_its_licences_and_its_kind(tmp_
         PlannedTraining(plan.model_copy(update={"adapter_licence": "MIT"}), tmp_path / "next")
 
 
+def test_training_may_begin_with_a_folder_a_file_or_a_name(tmp_path, corpus, tiny_base, monkeypatch):
+    monkeypatch.setenv("POPULACE_CACHE", str(tmp_path / "cache"))
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base))
+    first = PlannedTraining(plan, tmp_path / "first").network("cpu")
+    with torch.no_grad():
+        for name, weights in first.named_parameters():
+            if "lora_B" in name:
+                weights.copy_(torch.linspace(-1, 1, weights.numel()).reshape(weights.shape))
+    first.save_pretrained(tmp_path / "first" / "adapter")
+    named = tmp_path / "cache" / "adapters" / "mine.gguf"
+    from_peft(tmp_path / "first" / "adapter", tiny_base, named, manifest={"kind": "human"})
+    learned = {name: weights for name, weights in first.named_parameters() if weights.requires_grad}
+    for start, most in ((str(tmp_path / "first" / "adapter"), 0.0), (str(named), 0.01), ("mine", 0.01)):
+        changed = TrainingPlan.read(plan_file(tmp_path, tiny_base, start=start))
+        network = PlannedTraining(changed, tmp_path / "next").network("cpu")
+        weights = dict(network.named_parameters())
+        assert max(float((weights[name] - each).detach().abs().max()) for name, each in learned.items()) <= most
+
+
+def test_an_adapter_of_another_form_to_begin_with_is_refused(tmp_path, corpus, tiny_base):
+    plan = TrainingPlan.read(plan_file(tmp_path, tiny_base))
+    PlannedTraining(plan, tmp_path / "first").network("cpu").save_pretrained(tmp_path / "first" / "adapter")
+    settings = {"rank": 4, "length": 640, "batch": 4}
+    changes = {"settings": settings, "start": str(tmp_path / "first" / "adapter")}
+    other = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base, **changes)), tmp_path / "next")
+    with pytest.raises(TrainingError, match="has the rank 2 .* the plan has the rank 4"):
+        other.network("cpu")
+    unknown = TrainingPlan.read(plan_file(tmp_path, tiny_base, start="peopel"))
+    with pytest.raises(UnknownNameError, match="people"):
+        PlannedTraining(unknown, tmp_path / "next")
+
+
 def test_people_to_be_tested_may_not_be_in_training(tmp_path, corpus, tiny_base):
     small_corpus(tmp_path / "test", 20, first=40)
     plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, test="test"))
@@ -161,8 +196,14 @@ def test_a_plan_that_is_no_plan_and_a_base_that_is_not_there(tmp_path, corpus, t
 
 
 def test_the_shipped_recipes_can_be_read():
-    for path in sorted((Path(__file__).parents[2] / "recipes").glob("people*.yaml")):
-        assert TrainingPlan.read(path).name == path.stem
+    folder = Path(__file__).parents[2] / "recipes"
+    names = {path.stem: TrainingPlan.read(path).name for path in folder.glob("people*.yaml")}
+    assert names == {
+        "people": "people",
+        "people-calibrated": "people-calibrated",
+        "people-calibrated-words": "people-calibrated",
+    }
+    assert {CorrectionPlan.read(path).name for path in folder.glob("correct-*.yaml")} == {"habit", "in-character"}
 
 
 def test_a_folder_is_not_continued_under_another_plan(tmp_path, corpus, tiny_base):

@@ -61,6 +61,21 @@ def test_a_tiny_network_learns_a_planted_rule_from_two_thousand_examples(vocabul
     assert trainer.looks[-1].targets == 2000
 
 
+def test_a_base_of_16_bits_has_nearly_the_same_loss_and_trains_an_adapter_of_32(vocabulary, tiny_base):
+    together = pack(TrainingExamples(PlantedRule().examples(0).table.head(12)), vocabulary, 192)
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        model = add_lora(load_base(tiny_base, "cpu", precision), 4, 0)
+        trained = [each for each in model.parameters() if each.requires_grad]
+        assert {each.dtype for each in trained} == {torch.float32}
+        loss = TreeAttention(model).loss(together, 1)
+        loss.backward()
+        assert all(each.grad is not None for each in trained)
+        losses[precision] = float(loss.detach())
+    assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=0.02)
+    assert losses["bfloat16"] != losses["float32"]
+
+
 def test_each_example_in_a_tree_is_computed_as_if_it_stood_alone(vocabulary, tiny_base):
     examples = TrainingExamples(PlantedRule().examples(0).table.head(12))
     attention = TreeAttention(load_base(tiny_base, "cpu"))

@@ -118,7 +118,7 @@ def test_of_several_gpus_one_is_used(method: Callable[[], list[float]], monkeypa
 
 def test_bars_of_others_are_shown_again_afterwards() -> None:
     assert transformers.utils.logging.is_progress_bar_enabled()
-    with trl_arguments(PreferenceSettings(), "cpu") as arguments:
+    with trl_arguments(PreferenceSettings(), torch.zeros(1)) as arguments:
         assert not transformers.utils.logging.is_progress_bar_enabled()
         assert arguments["report_to"] == "none"
     assert transformers.utils.logging.is_progress_bar_enabled()

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from populace.base.errors import TrainingError
 from populace.models.adapter_bases import read_base
-from populace.models.peft_folder import read_peft
+from populace.models.adapter_names import open_adapter
 from populace.models.pytorch.weights import Shape, read_weights
+from populace.models.tensor_layout import head_count, separate_halves, transformers_name
 
 Matrix = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 """A matrix of a layer, by its name in transformers."""
 MATRICES: tuple[Matrix, ...] = get_args(Matrix)
 """The matrices that an adapter can change."""
+Precision = Literal["float32", "bfloat16"]
+"""The numbers in which the weights of the base are computed; what is trained has 32 bits if it is an adapter."""
 
 
-def load_base(path: Path, device: str) -> Any:
-    """The base as a causal language model of transformers, in 32-bit numbers on the processor and bfloat16 on a GPU.
+def load_base(path: Path, device: str, precision: Precision | None = None) -> Any:
+    """The base as a causal language model of transformers.
 
     Args:
         path: A GGUF file, or a folder in the format of transformers.
         device: `cpu` or `cuda`.
+        precision: By default 32-bit numbers on the processor and bfloat16 on a GPU.
     """
     torch, transformers = training_library("torch"), training_library("transformers")
-    number_type = torch.bfloat16 if device == "cuda" else torch.float32
+    number_type = getattr(torch, precision or ("bfloat16" if device == "cuda" else "float32"))
     weights = read_weights(path, "cpu", torch.float32)
     model = build_network(weights.shape, weights.tensors, transformers)
     missing, unexpected = model.load_state_dict(weights.tensors, strict=False)
@@ -84,24 +91,37 @@ def add_lora(model: Any, rank: int, seed: int, matrices: Sequence[Matrix] = MATR
     return peft.get_peft_model(model, config, autocast_adapter_dtype=True)
 
 
-def load_adapter(model: Any, folder: Path, base: Path) -> None:
-    """Enter the weights of a saved adapter into a network that has one of the same form.
+def load_adapter(model: Any, name: str | Path, base: Path) -> None:
+    """Enter the weights of an adapter into a network that has one of the same form.
 
     Args:
         model: The network.
-        folder: The folder of the adapter.
+        name: The name of one that ships, an adapter file, or a folder as peft saves it.
         base: The model that the network was made from; an adapter that names another is refused.
     """
-    peft = training_library("peft")
+    torch, peft = training_library("torch"), training_library("peft")
     source = read_base(base)
-    source.check(read_peft(folder, source))
-    try:
-        weights = training_library("safetensors.torch").load_file(folder / "adapter_model.safetensors")
-    except (OSError, ValueError) as error:
-        raise TrainingError(f"{folder} holds no adapter: {error}.", "Name a folder that training wrote.") from error
-    result = peft.set_peft_model_state_dict(model, weights)
-    if result.unexpected_keys:
-        raise TrainingError(f"the adapter in {folder} is of another form: {result.unexpected_keys[0]}.")
+    adapter = open_adapter(str(name), source)
+    settings = model.peft_config["default"]
+    # The network multiplies what is trained by this; an adapter file may say another strength.
+    own_strength = settings.lora_alpha / (math.sqrt(settings.r) if settings.use_rslora else settings.r)
+    strength = adapter.card.alpha / adapter.rank / own_strength
+    weights, matrices = {}, set()
+    for weight, (a, b) in adapter.tensors.items():
+        module = (transformers_name(weight) or weight).removesuffix(".weight")
+        matrices.add(module.rpartition(".")[2])
+        heads = head_count(weight, source.family, source.heads, source.kv_heads)
+        rows = separate_halves(np.asarray(b), heads) if heads else np.asarray(b)
+        weights[f"base_model.model.{module}.lora_A.weight"] = torch.tensor(np.asarray(a))
+        weights[f"base_model.model.{module}.lora_B.weight"] = torch.tensor(rows * np.float32(strength))
+    form = adapter.rank, sorted(matrices)
+    if form != (settings.r, sorted(settings.target_modules)):
+        raise TrainingError(
+            f"the adapter {name} has the rank {adapter.rank} and changes {', '.join(form[1])}; the plan has the rank "
+            f"{settings.r} and changes {', '.join(sorted(settings.target_modules))}.",
+            "Write its `rank` and its `matrices` in the plan.",
+        )
+    peft.set_peft_model_state_dict(model, weights)
 
 
 def training_library(name: str) -> Any:

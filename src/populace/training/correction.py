@@ -139,7 +139,7 @@ class Correction:
         done: dict[tuple[int, str, int], RoundResult],
         watch: Callable[[RoundResult], None],
     ) -> None:
-        model = add_lora(load_base(self.base, self.device), self.plan.rank, seed)
+        model = add_lora(load_base(self.base, self.device, self.plan.precision), self.plan.rank, seed)
         self._on_phase(f"seed {seed}, {arm}: simulating {self.plan.held_out.name}, which is held out")
         held_out = self._held_out(seed)
         before, _ = option_shares(model, self.vocabulary, held_out)

@@ -10,6 +10,7 @@ import pydantic
 from populace.base import trust
 from populace.engine.discovery import find_scenario, source_code
 from populace.engine.scenario import Scenario
+from populace.training.base_network import Precision
 from populace.training.decision_scoring import Scoring
 from populace.training.plan_file import read_plan
 from populace.training.preference import PreferenceSettings
@@ -53,6 +54,7 @@ class CorrectionPlan(pydantic.BaseModel):
         seeds: A whole correction is made for each seed.
         control: Whether a control arm learns, with the same compute, from the same scores shuffled.
         rank: The rank of the adapter.
+        precision: The numbers of the base in training: `float32` or `bfloat16`; as the device has it by default.
         preference: How preferences are learned.
         reinforcement: How rewards are learned.
         supervised: How shares are learned.
@@ -81,6 +83,7 @@ class CorrectionPlan(pydantic.BaseModel):
     seeds: tuple[int, ...] = pydantic.Field(default=(1, 2, 3, 4, 5), min_length=1)
     control: bool = True
     rank: int = pydantic.Field(default=8, ge=1, le=512)
+    precision: Precision | None = None
     preference: PreferenceSettings = PreferenceSettings()
     reinforcement: ReinforcementSettings = ReinforcementSettings()
     supervised: TargetSettings = TargetSettings()

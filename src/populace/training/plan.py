@@ -120,7 +120,7 @@ class TrainingPlan(pydantic.BaseModel):
         licences: The licences under which data may be used here; data under others is refused.
         held_out: What is never learned from.
         test: Another folder of human decisions to score on; its people must not be in training.
-        start: A folder with an adapter to begin with.
+        start: An adapter to begin with: the name of one that ships, a file, or a folder as training writes it.
         settings: How to train.
         adapter_licence: The licence of the adapter.
         note: A sentence for its card.
@@ -139,7 +139,7 @@ class TrainingPlan(pydantic.BaseModel):
     licences: tuple[str, ...] = pydantic.Field(min_length=1)
     held_out: HeldOut = HeldOut()
     test: Path | None = None
-    start: Path | None = None
+    start: str | None = None
     settings: SupervisedSettings = SupervisedSettings()
     adapter_licence: str = ""
     note: str = ""
@@ -183,8 +183,8 @@ class TrainingPlan(pydantic.BaseModel):
             folders = {name: place(getattr(part, name)) for name in ("decisions", "runs", "feedback")}
             return part.model_copy(update={**folders, "sessions": log})
 
+        beside = None if self.start is None else folder / Path(self.start).expanduser()
+        start = str(beside) if beside is not None and beside.exists() else self.start
         data = tuple(located(part) for part in self.data)
         base = self.base if self.base == "embedded" else str(folder / Path(self.base).expanduser())
-        return self.model_copy(
-            update={"base": base, "data": data, "test": place(self.test), "start": place(self.start)}
-        )
+        return self.model_copy(update={"base": base, "data": data, "test": place(self.test), "start": start})

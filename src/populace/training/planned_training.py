@@ -16,10 +16,11 @@ from populace.base.documents import read_json
 from populace.base.errors import TrainingError
 from populace.base.foreign_columns import csv_table
 from populace.evaluation.human_decisions import HumanDecisions
-from populace.models.adapter_bases import weights_sha256
+from populace.models.adapter_bases import read_base, weights_sha256
+from populace.models.adapter_names import open_adapter
 from populace.models.artifacts import SMOLLM2
 from populace.models.licences import Sharing
-from populace.models.peft_folder import RECORD, from_peft, read_peft_card
+from populace.models.peft_folder import RECORD, from_peft
 from populace.training.base_network import add_lora, load_adapter, load_base
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
@@ -60,7 +61,7 @@ class PlannedTraining:
             if part.sessions is not None and part.sessions not in self._sessions:
                 self._sessions[part.sessions] = SessionDivision(part, plan.licences)
         self._recorded = {part: RecordedDivision.read(part, plan.licences) for part in plan.data if part.recorded}
-        self.start = None if plan.start is None else read_peft_card(plan.start)
+        self.start = None if plan.start is None else open_adapter(plan.start, read_base(self.base)).card
         self.tested = self._tested()
         self._check_adapter_licence()
 
@@ -116,7 +117,7 @@ class PlannedTraining:
 
     def network(self, device: str) -> Any:
         """The base with a fresh adapter, or with the one that the plan begins with."""
-        model = load_base(self.base, device)
+        model = load_base(self.base, device, self.plan.settings.precision)
         settings = self.plan.settings
         if not settings.rank:
             return model
@@ -195,8 +196,10 @@ class PlannedTraining:
                 f"{self.folder} holds no trained {self._weights}.", "Train it first, without --only-score."
             )
         if not settings.rank:
-            return load_base(self.folder / self._weights, device)
-        model = add_lora(load_base(self.base, device), settings.rank, settings.seed, settings.matrices)
+            return load_base(self.folder / self._weights, device, settings.precision)
+        model = add_lora(
+            load_base(self.base, device, settings.precision), settings.rank, settings.seed, settings.matrices
+        )
         load_adapter(model, self.folder / self._weights, self.base)
         return model
 

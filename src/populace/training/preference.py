@@ -119,7 +119,6 @@ def learn_preferences(
         def _prepare_dataset(self, dataset: Any, *_: Any, **__: Any) -> Any:
             return dataset
 
-    device = next(model.parameters()).device.type
     more: dict[str, Any] = {
         "per_device_train_batch_size": min(settings.batch, len(pairs)),
         "num_train_epochs": settings.passes,
@@ -128,7 +127,7 @@ def learn_preferences(
     if settings.anchor:
         more |= {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, settings.anchor]}
     try:
-        with trl_arguments(settings, device, **more) as arguments:
+        with trl_arguments(settings, next(model.parameters()), **more) as arguments:
             trainer = TokenDPO(
                 model=model,
                 args=one_device(trl.DPOConfig(**arguments)),

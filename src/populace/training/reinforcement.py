@@ -77,7 +77,6 @@ def reinforce(
         return _checked(reward, table[[int(name) for name in prompts]].with_columns(reply=pl.Series(completions)))
 
     table = prompts
-    device = next(model.parameters()).device.type
     more = {
         "per_device_train_batch_size": settings.batch,
         "max_steps": settings.steps,
@@ -89,7 +88,7 @@ def reinforce(
     }
     use_cache, model.config.use_cache = model.config.use_cache, True
     try:
-        with trl_arguments(settings, device, **more) as arguments:
+        with trl_arguments(settings, next(model.parameters()), **more) as arguments:
             trainer = TokenGRPO(
                 model=model,
                 reward_funcs=rewards,

@@ -11,7 +11,11 @@ violin/piano|jazz/opera|novel/poems|film/theatre|radio/newspaper|hat/cap|boots/s
 leather/canvas|square/round|tall/short|plain/striped|spotted/checked|salt/pepper|honey/jam|butter/cheese|milk/juice|water/lemonade
 fish/beans|pizza/pasta|cake/biscuits|plums/cherries|garlic/onion|tent/cabin|window seat/aisle seat|north door/south door
 first room/second room|long table/small table|wooden chair/metal chair|blue ink/black ink|green tea/white tea
-town hall/library
+town hall/library|blue/red|green/white|blue/yellow|green/black|blue/orange|green/purple|brown/blue|grey/green|pink/blue
+red/green|blue/white|green/yellow|black/blue|orange/green|blue/grey|green/brown|purple/blue|pink/green|turquoise/blue
+olive/green|red/orange|grey/black|gold/white|violet/yellow|beige/red|brown/grey|purple/pink|silver/black|white/orange
+summer/winter|spring/autumn|mug/glass|fork/spoon|jacket/coat|jeans/shorts|early shift/late shift|garden/balcony
+sofa/armchair|candles/lamps|maps/photos|flute/drums|waltz/tango|rowing/sailing|climbing/running|mustard/ketchup
 """.replace("\n", "|")
     .strip("|")
     .split("|")

@@ -17,7 +17,7 @@ import pydantic
 
 from populace.base.errors import TrainingError
 from populace.base.randomness import stream
-from populace.training.base_network import MATRICES, Matrix, enough_memory, training_library
+from populace.training.base_network import MATRICES, Matrix, Precision, enough_memory, training_library
 from populace.training.examples import TrainingExamples
 from populace.training.sequences import ModelVocabulary, Sequences, pack
 from populace.training.training_state import BEST, STATE, enter_weights, read_state, write_state
@@ -56,6 +56,9 @@ class SupervisedSettings(pydantic.BaseModel):
     weight_decay: float = pydantic.Field(default=0.01, ge=0, le=1)
     pool: int = pydantic.Field(default=16, ge=1, le=1000, description="Parts that are shuffled together.")
     check_every: int = pydantic.Field(default=4, ge=1, description="Pools between two looks at unseen people.")
+    precision: Precision | None = pydantic.Field(
+        default=None, description="The numbers of the base: `float32` or `bfloat16`; as the device has it by default."
+    )
     patience: int = pydantic.Field(default=0, ge=0, description="Looks without progress before it ends; 0 for never.")
     seed: int = 0
 

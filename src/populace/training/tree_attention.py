@@ -22,6 +22,7 @@ class TreeAttention:
         self.network = model.get_base_model() if hasattr(model, "get_base_model") else model
         self.device = next(model.parameters()).device
         self._flexible = self.device.type == "cuda"
+        self._reduced = self._flexible or next(self.network.model.parameters()).dtype == torch.bfloat16
         self.network.set_attn_implementation("flex_attention" if self._flexible else "sdpa")
         if self._flexible:
             torch.set_float32_matmul_precision("high")
@@ -50,8 +51,7 @@ class TreeAttention:
         tokens, places, trees, branches = map(moved, (batch.tokens, batch.places, batch.trees, batch.branches))
         states_at = batch.target_sequences.astype(np.int64) * batch.tokens.shape[1] + batch.target_places
         positions, inverse = np.unique(states_at, return_inverse=True)
-        precise = torch.autocast("cuda", torch.bfloat16) if self._flexible else torch.autocast("cpu", enabled=False)
-        with precise:
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._reduced):
             states = self.network.model(
                 input_ids=tokens, position_ids=places, attention_mask=self._mask(trees, branches), use_cache=False
             ).last_hidden_state

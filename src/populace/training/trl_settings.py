@@ -37,14 +37,14 @@ _LAUNCHERS = (
 
 
 @contextmanager
-def trl_arguments(settings: MethodSettings, device: str, **more: Any) -> Iterator[Mapping[str, Any]]:
+def trl_arguments(settings: MethodSettings, weight: Any, **more: Any) -> Iterator[Mapping[str, Any]]:
     """The arguments that TRL's configurations share; nothing is reported, downloaded or left on the disk.
 
     While they are used, what the environment says about other trainings, such as ranks of a launcher, does not count.
 
     Args:
         settings: The settings.
-        device: `cpu` or `cuda`.
+        weight: One of the network, which has its device and its numbers.
         more: Further arguments.
     """
     torch = training_library("torch")
@@ -60,8 +60,8 @@ def trl_arguments(settings: MethodSettings, device: str, **more: Any) -> Iterato
                 "learning_rate": settings.learning_rate,
                 "beta": settings.kl,
                 "seed": settings.seed,
-                "use_cpu": device == "cpu",
-                "bf16": device == "cuda",
+                "use_cpu": weight.device.type == "cpu",
+                "bf16": weight.dtype == torch.bfloat16,
                 "report_to": "none",
                 "save_strategy": "no",
                 "logging_steps": 1,
