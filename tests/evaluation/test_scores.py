@@ -243,7 +243,8 @@ def test_there_is_no_gap_to_close_where_people_repeat_less_than_the_majority_pre
     assert result.advantage.low > 0
     report = FidelityReport.of("small", people, others, [Predictions.from_answers("good", items, good)])
     text = report.document().markdown
-    assert report.headline == "" and "nan" not in text
+    assert report.headline == "is right in 91% of the answers on these items, the majority in 74%"
+    assert "nan" not in text
     assert "worse than the majority" not in text and "there is no gap" in text
 
 

@@ -169,6 +169,8 @@ def test_what_is_held_out_is_in_no_source(tmp_path, corpus, tiny_base):
         ({"data": [{"sessions": {"people": 9, "reasoning": "all"}}]}, "reasoning"),
         ({"data": [{"sessions": {"people": 0}}]}, "people: input should be greater"),
         ({"data": [{"decisions": "corpus", "passes": 0}]}, "passes"),
+        ({"data": [{"decisions": "corpus", "kinds": ["others"]}]}, "choose among `situations`"),
+        ({"data": [{"situations": 1, "kinds": ["weather"]}]}, "kinds"),
         ({"name": "../x"}, "name"),
         ({"settings": {"rank": -1}}, "rank"),
         ({"settings": {"matrices": ["nothing"]}}, "matrices"),

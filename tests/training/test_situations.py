@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from populace.training.sequences import ModelVocabulary
+from populace.training.situation_texts import PAIRS
 from populace.training.situations import ASSUMPTIONS, SituationSource
 
 
@@ -18,6 +19,16 @@ def test_every_kind_of_situation_is_there_and_its_shares_are_chances(examples):
     shares = np.array(examples["shares"].to_list())
     assert ((shares > 0) & (shares < 1)).all()
     assert np.allclose(shares.sum(1), 1)
+
+
+def test_kinds_can_be_chosen(tiny_base):
+    source = SituationSource(ModelVocabulary(tiny_base), parts=1, stories=6, seed=5, kinds=("prices", "distance"))
+    assert set(source.examples(0).table["task"]) <= {"situation_prices", "situation_distance"}
+
+
+def test_the_pair_of_the_office_is_not_among_the_words():
+    assert {"blue", "green"} not in [set(pair) for pair in PAIRS]
+    assert len({frozenset(pair) for pair in PAIRS}) > 90
 
 
 def test_no_situation_has_the_story_of_a_shipped_scenario(examples):

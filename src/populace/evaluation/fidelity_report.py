@@ -103,11 +103,17 @@ class FidelityReport:
 
     @property
     def headline(self) -> str:
-        """What the agents who know most reach, in a sentence that other reports quote; empty without a retest."""
+        """What the agents who know most reach, in a sentence that other reports quote; empty where nothing is known.
+
+        Where people are not known to agree with themselves more than the majority does, there is no gap to close.
+        """
         result = self.results[len(self.arms) - 1]
         gap = result.gap_closed
         if gap is None or not np.isfinite(gap.value):
-            return ""
+            accuracy, majority = result.accuracy.value, result.majority.value
+            if not np.isfinite([accuracy, majority]).all():
+                return ""
+            return f"is right in {accuracy:.0%} of the answers on {self.subject}, the majority in {majority:.0%}"
         interval = f" [{gap.low:.0%}, {gap.high:.0%}]" if np.isfinite([gap.low, gap.high]).all() else ""
         return f"closes {gap.value:.0%}{interval} of the gap between majority and retest on {self.subject}"
 

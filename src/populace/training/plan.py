@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import pydantic
 
 from populace.training.plan_file import read_plan
+from populace.training.situations import SituationKind
 from populace.training.supervised import SupervisedSettings
 
 
@@ -47,6 +48,7 @@ class DataPart(pydantic.BaseModel):
     Attributes:
         decisions: A folder with human decisions, as `HumanDecisions.read` takes it.
         situations: In place of it, how many parts of made-up situations.
+        kinds: Which kinds of made-up situations, such as `others`; all by default.
         sessions: In place of both, a log of web sessions, as `WebSessions.read` takes it, or what is made up.
         reasoning: Whether the thoughts in sessions are learned: `none`, `recorded`, or `shuffled` as a control.
         runs: In place of these, the folder of a recorded run, or of several: what its model answered is learned.
@@ -62,6 +64,7 @@ class DataPart(pydantic.BaseModel):
 
     decisions: Path | None = None
     situations: int = pydantic.Field(default=0, ge=0, le=100_000)
+    kinds: tuple[SituationKind, ...] = ()
     sessions: SessionsOfPlan | None = None
     reasoning: Literal["none", "recorded", "shuffled"] = "none"
     runs: Path | None = None
@@ -82,6 +85,8 @@ class DataPart(pydantic.BaseModel):
             )
         if self.decisions is None and (self.families or self.topics or self.except_topics):
             raise ValueError("`families` and `topics` choose among decisions")
+        if not self.situations and self.kinds:
+            raise ValueError("`kinds` choose among `situations`")
         if self.sessions is None and self.reasoning != "none":
             raise ValueError("`reasoning` belongs to `sessions`")
         if not self.licence and (isinstance(self.sessions, Path) or self.runs or self.feedback):

@@ -102,7 +102,7 @@ class PlannedTraining:
             return self._recorded[part].source(part, self.vocabulary, seed)
         if part.decisions is not None:
             return self._decisions[part.decisions].source(part, self.vocabulary, seed)
-        return SituationSource(self.vocabulary, parts=part.situations, seed=seed)
+        return SituationSource(self.vocabulary, parts=part.situations, seed=seed, kinds=part.kinds)
 
     @property
     def _divisions(self) -> list[DecisionDivision | SessionDivision | RecordedDivision]:

@@ -7,9 +7,9 @@ the functions with their sources; sizes that no source gives are marked as ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,8 @@ from populace.training.situation_texts import (
 )
 
 Floats = npt.NDArray[np.float64]
+SituationKind = Literal["others", "prices", "illness", "traits", "distance"]
+"""What a made-up situation is about."""
 
 _NAMES = (*FEMALE, *MALE)
 _RATIOS = (0, 0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.75, 0.8, 0.9, 1, 1, 1.1, 1.2, 1.25, 1.4, 1.5, 1.75, 2, 2.5, 3)
@@ -130,20 +132,32 @@ class SituationSource:
         parts: How many parts a pass has.
         stories: How many questions a part has; each comes with 48 situations.
         seed: The seed of the situations.
+        kinds: Which kinds there are, in their usual proportion: `others`, `prices`, `illness`, `traits` and `distance`;
+            all by default.
     """
 
     origin = "made-up situations"
 
-    def __init__(self, vocabulary: Vocabulary, *, parts: int = 100, stories: int = 60, seed: int = 0) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        parts: int = 100,
+        stories: int = 60,
+        seed: int = 0,
+        kinds: Sequence[SituationKind] = (),
+    ) -> None:
         self.parts, self._vocabulary, self._stories, self._seed = parts, vocabulary, stories, seed
+        self._kinds = [kind for kind in _KINDS if not kinds or kind[0] in kinds]
 
     def examples(self, part: int, pass_number: int = 0) -> TrainingExamples:
         """The situations of a part; each pass has others."""
         rng = stream(self._seed, f"situations/{pass_number}/{part}")
-        kinds = rng.choice(len(_KINDS), self._stories, p=[share for _, _, share in _KINDS])
+        shares = np.array([share for _, _, share in self._kinds])
+        kinds = rng.choice(len(self._kinds), self._stories, p=shares / shares.sum())
         tables = []
         for kind in kinds.tolist():
-            name, tell, _ = _KINDS[kind]
+            name, tell, _ = self._kinds[kind]
             table = self._rendered(tell(rng), rng).with_columns(task=pl.lit(f"situation_{name}"))
             tables.append(table)
         table = pl.concat(tables)
@@ -307,7 +321,7 @@ def _distance(rng: np.random.Generator) -> _Story:
     return _Story(profiles, texts, "Do you go there today?", ("yes", "no"), _chance(1.5 - 0.055 * minutes))
 
 
-_KINDS: tuple[tuple[str, Callable[[Any], _Story], float], ...] = (
+_KINDS: tuple[tuple[SituationKind, Callable[[Any], _Story], float], ...] = (
     ("others", _others, 0.46),
     ("prices", _prices, 0.18),
     ("illness", _illness, 0.2),
