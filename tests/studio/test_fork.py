@@ -109,7 +109,7 @@ def test_what_would_fail_is_refused_at_the_form(tmp_path: Path, parent: Run) -> 
     async def story(visit: Visit) -> None:
         await visit.open(f"/run/{parent.name}/fork?at=2")
         await add(visit, "announce", announce_text="")
-        await visit.sees("at least 1 character")
+        await visit.sees("it should not be empty")
         await add(visit, "announce", announce_text="Hello.", whom_people="Nobody Known")
         await visit.sees("there is no person named 'Nobody Known'.")
         await add(visit, "change", change_parameter="days", change_value="0")

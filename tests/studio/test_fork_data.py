@@ -74,7 +74,7 @@ def test_every_kind_of_change_is_told_in_a_sentence(run: Run) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (change("announce", text=""), "at least 1 character"),
+        (change("announce", text=""), "announce.text.: it should not be empty"),
         (change("announce", at=1, text="Early."), "before the fork"),
         (change("announce", text="Hello.", to={"where": {"shirt": "red"}}), "shirt|nobody"),
         (change("announce", text="Hello.", to={"ids": [99]}), "no person with id 99"),
@@ -86,8 +86,8 @@ def test_every_kind_of_change_is_told_in_a_sentence(run: Run) -> None:
         (change("change", parameters={"days": 0}), "must be >= 1"),
         (change("change", parameters={"hats": 0}), "no parameter named 'hats'"),
         (change("swap", model="nonsense"), "no model named"),
-        (change("swap"), "Field required"),
-        (change("dance"), "tag"),
+        (change("swap"), "swap.model.: it is missing"),
+        (change("dance"), "no kind of intervention named .dance."),
     ],
 )
 def test_a_change_that_would_fail_is_refused_before_anything_starts(run: Run, wrong: Any, said: str) -> None:
