@@ -1,6 +1,7 @@
 """Commands that read runs: list, show, compare and export."""
 
 import difflib
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,12 @@ _MEMORY_TITLES = {
 }  # fmt: skip
 
 
+def memory_kinds(kinds: Iterable[str], above: Container[str]) -> list[str]:
+    """Each kind of memories once, without those above: the known ones in their order, then others by name."""
+    places = {kind: place for place, kind in enumerate(_MEMORY_TITLES)}
+    return sorted({kind for kind in kinds if kind not in above}, key=lambda kind: (places.get(kind, len(places)), kind))
+
+
 def _show_biography(run: RunReader, person: Biography, who: str) -> None:
     """Print what happened to a person, what they said and heard, and what they remember."""
     out.print_line(bold(person.name), f" in {run.name}")
@@ -86,11 +93,10 @@ def _show_biography(run: RunReader, person: Biography, who: str) -> None:
     if person.talk.height:
         table(person.talk, "Conversations", limit=40)
     # What is in a table above is not shown as a memory once more.
-    shown = {"deed"} if (person.events["kind"] == "did").any() else set()
-    shown |= {"speech", "hearing"} if person.talk.height else set()
-    kinds = person.memories["kind"].unique(maintain_order=True).to_list() if person.memories.height else []
-    order = list(_MEMORY_TITLES)
-    for kind in sorted(set(kinds) - shown, key=lambda kind: order.index(kind) if kind in order else len(order)):
+    above = {"deed"} if (person.events["kind"] == "did").any() else set()
+    above |= {"speech", "hearing"} if person.talk.height else set()
+    kinds = person.memories["kind"].to_list() if person.memories.height else []
+    for kind in memory_kinds(kinds, above):
         rows = person.memories.filter(pl.col("kind") == kind)
         best = rows.sort("importance", "memory", descending=[True, False], nulls_last=True)
         title = f"{_MEMORY_TITLES.get(kind, kind.capitalize())}: {rows.height}"

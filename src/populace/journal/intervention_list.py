@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import pydantic
 
@@ -28,7 +28,7 @@ AnyIntervention = Annotated[
 _LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[AnyIntervention])
 
 
-_KINDS = ("announce", "think", "thing", "set", "add", "remove", "change", "swap")
+_KINDS = tuple(each.model_fields["kind"].default for each in get_args(get_args(AnyIntervention)[0]))
 _EXAMPLE = 'Write a list of interventions, each like {"kind": "announce", "at": 3, "text": "Today is green day."}'
 
 

@@ -236,10 +236,10 @@ class Believability:
                 f"rank were independent: {own})."
             )
         apart = pairs.filter(pl.col("p_residents_adjusted") < 0.05)
-        told = f"{apart.height} of {plural(pairs.height, 'pair')} of conditions differ over residents (Holm)"
+        differences = f"{apart.height} of {plural(pairs.height, 'pair')} of conditions differ over residents (Holm)"
         least = 2.0 ** (1 - residents) * pairs.height
         few = f"; {residents} residents are too few to show any" if not apart.height and least >= 0.05 else ""
-        sentences.append(f"{told}{few}.")
+        sentences.append(f"{differences}{few}.")
         return [*sentences, *self.cautions()]
 
     def cautions(self) -> list[str]:
