@@ -35,7 +35,7 @@ def train_command(
     kept = "What was learned up to the last look is kept."
     with repeatable_command(f"the training of {read.name}", kept):
         fetch_missing_models("embedded" if read.base == "embedded" else "")
-        training = PlannedTraining(read, to or read.name)
+        training = PlannedTraining(read, to or read.name, say=_show_preparation)
         place = choose_device(device)
         if zero_shot:
             model = load_base(training.base, place)
@@ -68,6 +68,10 @@ def _show_beginning(training: PlannedTraining, device: str) -> None:
     else:
         out.print_line(f"  going on with the training of {name} on {device}, from the last look:")
         _show_look(look)
+
+
+def _show_preparation(text: str) -> None:
+    out.print_line("  ", dim(f"what is expected of people: {text}"))
 
 
 def _show_look(look: Look) -> None:

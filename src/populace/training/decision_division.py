@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from populace.evaluation.human_decisions import HumanDecisions
 from populace.models.artifacts import sha256
 from populace.training.decision_examples import DecisionSource
 from populace.training.examples import TrainingExamples
+from populace.training.expected_answers import expected_answers
 from populace.training.held_out import gap_closed, score_decisions, task_scores
 from populace.training.plan import DataPart, HeldOut
 from populace.training.sequences import ModelVocabulary
@@ -76,18 +79,47 @@ class DecisionDivision:
         """The people who are learned from."""
         return self.training.table["person"]
 
-    def source(self, part: DataPart, vocabulary: ModelVocabulary, seed: int) -> DecisionSource:
-        """The examples that a part of a plan learns from."""
+    def source(
+        self, part: DataPart, vocabulary: ModelVocabulary, seed: int, expected: pl.DataFrame | None = None
+    ) -> DecisionSource:
+        """The examples that a part of a plan learns from.
+
+        Args:
+            part: The part.
+            vocabulary: The tokens of the model.
+            seed: The seed of forms and styles.
+            expected: What `expected_answers` gives, where the part learns from it.
+        """
+        retested = set(self.everything.table.filter(pl.col("retest").is_not_null())["task"].unique())
         names = [
             name
             for name, task in self.training.tasks.items()
-            if (not part.families or task.family in part.families)
+            if (part.retested is None or part.retested == (name in retested))
+            and (not part.families or task.family in part.families)
             and (not part.topics or _has(task.topics, part.topics))
             and not _has(task.topics, part.except_topics)
         ]
         if not names:
             raise TrainingError(f"no task of {part.decisions} is left by the families and topics of the plan.")
-        return DecisionSource(self.training.restrict(names), vocabulary, seed=seed)
+        decisions = self.training.restrict(names)
+        return DecisionSource(decisions, vocabulary, seed=seed, expected=expected, expected_share=part.expected)
+
+    def expected(self, folder: Path, seed: int, watch: Callable[[str], None]) -> pl.DataFrame:
+        """What `expected_answers` gives for the decisions that may be learned from; kept in a folder.
+
+        Args:
+            folder: Where it is kept: it takes minutes for a million decisions.
+            seed: The seed of the fits.
+            watch: Told what is fitted.
+        """
+        key = json.dumps([self.digest(), self.held_out.model_dump(), seed], sort_keys=True)
+        path = folder / f"expected-answers-{hashlib.sha256(key.encode()).hexdigest()[:16]}.parquet"
+        if not path.is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            beside = path.with_suffix(".new")
+            expected_answers(self.training, seed=seed, watch=watch).write_parquet(beside)
+            beside.replace(path)
+        return pl.read_parquet(path)
 
     def unseen(self, vocabulary: ModelVocabulary, seed: int) -> list[TrainingExamples]:
         """Some examples of people who are not in training, asked plainly."""

@@ -67,6 +67,8 @@ class DecisionSource:
         seed: The seed of forms and styles.
         varied: Whether forms of questions and styles of profiles are drawn anew for each pass; otherwise each task is
             asked as its card words it, and a profile is a list.
+        expected: What `expected_answers` gives.
+        expected_share: How much of a target is what is expected; the rest is what was chosen.
 
     Attributes:
         parts: How many parts there are.
@@ -83,7 +85,10 @@ class DecisionSource:
         size: int = 4_000,
         seed: int = 0,
         varied: bool = True,
+        expected: pl.DataFrame | None = None,
+        expected_share: float = 0.0,
     ) -> None:
+        self._expected_share = expected_share if expected is not None else 0.0
         self.tasks, self.vocabulary, self._seed, self._varied = decisions.tasks, vocabulary, seed, varied
         self.skipped: dict[str, str] = {}
         for task in decisions.tasks.values():
@@ -95,6 +100,8 @@ class DecisionSource:
         if not table.height:
             raise TrainingError("none of the decisions can be learned from.", "; ".join(self.skipped.values())[:300])
         rows = _situations(table)
+        if expected is not None and self._expected_share:
+            rows = rows.join(expected, on=["task", "profile", "seen"], how="left", maintain_order="left")
         self.parts = max(1, round(rows.height / size))
         key = pl.when(pl.col("profile") == "{}").then(pl.col("seen")).otherwise(pl.col("profile"))
         self._part = _part_numbers(rows.select(key.alias("key"))["key"], self.parts, seed)
@@ -157,7 +164,7 @@ class DecisionSource:
                 schema={"form": pl.Int64, "user": pl.String, "lead": pl.String, "answers": pl.List(pl.String)},
                 orient="row",
             )
-            shares = pl.Series(_shares(task, rows).tolist(), dtype=pl.List(pl.Float64))
+            shares = pl.Series(self._targets(task, rows).tolist(), dtype=pl.List(pl.Float64))
             table = rows.with_columns(pl.col("form").cast(pl.Int64), shares=shares).join(
                 forms, "form", maintain_order="left"
             )
@@ -170,8 +177,19 @@ class DecisionSource:
         if task.bounds:
             answers = rows["choices"].list.first().to_list()
             return rows.hstack(render_texts(inquiry, answers).drop("row", "system"))
-        rendered = render_shares(inquiry, _shares(task, rows), self.vocabulary)
+        rendered = render_shares(inquiry, self._targets(task, rows), self.vocabulary)
         return rows.hstack(rendered.drop("row", "system"))
+
+    def _targets(self, task: DecisionTask, rows: pl.DataFrame) -> Any:
+        """The share that each option should have: what was chosen, and what is expected of such people."""
+        shares = _shares(task, rows)
+        if not self._expected_share:
+            return shares
+        known = rows["expected"].is_not_null().to_numpy()
+        if known.any():
+            expected = np.array(rows["expected"].drop_nulls().to_list())
+            shares[known] += self._expected_share * (expected - shares[known])
+        return shares
 
     def _form(self, task: str, number: int, pass_number: int) -> Form:
         if not self._varied:

@@ -57,6 +57,9 @@ class DataPart(pydantic.BaseModel):
         families: Only tasks of these families.
         topics: Only tasks with one of these topics.
         except_topics: No tasks with one of these topics.
+        retested: Only tasks in which some people were asked twice (true), or only the others (false); all by default.
+        expected: How much of a target is what people like the person are expected to answer, from 0 to 1, in place of
+            what the person answered; see `expected_answers`.
         passes: How often it is gone through; the last pass may be in part.
     """
 
@@ -73,6 +76,8 @@ class DataPart(pydantic.BaseModel):
     families: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     except_topics: tuple[str, ...] = ()
+    retested: bool | None = None
+    expected: float = pydantic.Field(default=0.0, ge=0, le=1)
     passes: float = pydantic.Field(default=1.0, gt=0, le=1000)
 
     @pydantic.model_validator(mode="after")
@@ -85,6 +90,8 @@ class DataPart(pydantic.BaseModel):
             )
         if self.decisions is None and (self.families or self.topics or self.except_topics):
             raise ValueError("`families` and `topics` choose among decisions")
+        if self.decisions is None and (self.expected or self.retested is not None):
+            raise ValueError("`expected` and `retested` belong to `decisions`")
         if not self.situations and self.kinds:
             raise ValueError("`kinds` choose among `situations`")
         if self.sessions is None and self.reasoning != "none":

@@ -43,14 +43,17 @@ class PlannedTraining:
     Args:
         plan: What is to be done.
         folder: Where everything is written: the state, the curve, the adapter, the scores and the manifest.
+        say: Told what is prepared, where that takes long.
 
     Raises:
         TrainingError: If data is under a licence that the plan does not name, nothing is left to learn from, or
             somebody to be tested is in training.
     """
 
-    def __init__(self, plan: TrainingPlan, folder: str | Path) -> None:
-        self.plan, self.folder = plan, Path(folder)
+    def __init__(
+        self, plan: TrainingPlan, folder: str | Path, *, say: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.plan, self.folder, self._say = plan, Path(folder), say
         self.base = _base_file(plan.base)
         self.vocabulary = ModelVocabulary(self.base)
         self._decisions: dict[Path, DecisionDivision] = {}
@@ -101,7 +104,9 @@ class PlannedTraining:
         if part.recorded:
             return self._recorded[part].source(part, self.vocabulary, seed)
         if part.decisions is not None:
-            return self._decisions[part.decisions].source(part, self.vocabulary, seed)
+            division = self._decisions[part.decisions]
+            expected = division.expected(self.folder, seed, self._say) if part.expected else None
+            return division.source(part, self.vocabulary, seed, expected)
         return SituationSource(self.vocabulary, parts=part.situations, seed=seed, kinds=part.kinds)
 
     @property
@@ -299,6 +304,7 @@ class PlannedTraining:
             },
             "settings": self.plan.settings.model_dump(mode="json"),
             "passes": [part.passes for part in self.plan.data],
+            "expected": [part.expected for part in self.plan.data],
             "too long": self.too_long,
             "figures": figures,
             "curve": [vars(look) for look in looks],
