@@ -17,8 +17,9 @@ _KEYS = 64
 """How many keys it reads at once."""
 _STAGES = 2
 """How many blocks of keys and values of the beginning are in the memory of a multiprocessor at once."""
-_WARPS = {32: 4, 64: 4, 128: 8}
-"""Groups of 32 threads of a program, by the width of a head."""
+_WARPS, _REGISTERS = 8, {32: 128, 64: 128, 128: None}
+"""Groups of 32 threads of a program, and registers of a thread by the width of a head: with 128, a multiprocessor has
+two programs under way, and one computes while the other waits. Wider heads need more."""
 
 
 def attend(vectors: Any, width: int, kv_heads: int, shared: tuple[Any, Any] | None, angles: tuple[Any, Any]) -> Any:
@@ -33,7 +34,8 @@ def attend(vectors: Any, width: int, kv_heads: int, shared: tuple[Any, Any] | No
     _attend[grid](
         vectors, keys, values, *angles, result, shared[0].shape[2] if shared else 0, width, tokens, span,
         scale=head_width**-0.5 * 1.4426950408889634, kv_heads=kv_heads, groups=groups, half=head_width // 2,
-        block=_BLOCK, size=_KEYS, num_warps=_WARPS[head_width], num_stages=_STAGES,
+        block=_BLOCK, size=_KEYS, num_warps=_WARPS, num_stages=_STAGES,
+        maxnreg=_REGISTERS[head_width],
     )  # fmt: skip
     return result
 
