@@ -110,7 +110,7 @@ def probabilities(network: Any, prompts: list[list[int]]) -> Any:
     import torch
 
     states = [network.read(torch.tensor([prompt]))[0][0, -1:] for prompt in prompts]
-    return network.logits(torch.cat(states)).softmax(-1).numpy()
+    return network.logits(torch.cat(states)).float().softmax(-1).numpy()
 
 
 def test_half_precision_is_closer_than_bfloat16(tmp_path: Path) -> None:

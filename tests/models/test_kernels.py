@@ -4,8 +4,14 @@ import importlib.util
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
+
+from populace.models.base import Request
+from populace.models.transformers_model import TransformersModel
+from support.tiny_models import answers, tiny_folder
 
 _COMPARE = """
 import torch
@@ -30,15 +36,94 @@ for kind, allowed in ((torch.float32, 1e-5), (torch.float16, 2e-3)):
     wanted = kernels.join(own.clone(), own_constants, shared, shared_constants)
     result = triton_kernels.join(own.clone(), own_constants, shared, shared_constants)
     torch.testing.assert_close(wanted, result, atol=allowed, rtol=allowed)
+    for tokens, numbers in ((5, 576), (1, 64), (6, 100)):
+        states, weight = torch.randn(tokens, numbers).to(kind), torch.randn(numbers).to(kind)
+        wanted, result = (each.norm(states, weight, 1e-5) for each in (kernels, triton_kernels))
+        torch.testing.assert_close(wanted, result, atol=allowed, rtol=allowed)
+    logits = (10 * torch.randn(3, 5000)).to(kind)
+    torch.testing.assert_close(kernels.log_sums(logits), triton_kernels.log_sums(logits), atol=1e-4, rtol=1e-5)
+    logits[1, 70] = torch.nan
+    assert triton_kernels.log_sums(logits).isfinite().flatten().tolist() == [True, False, True]
 print("equal")
 """
 
+_ATTENTION = """
+from types import SimpleNamespace
+import torch
+from triton.runtime import interpreter
+from populace.models.pytorch import triton_attention
+from populace.models.pytorch.network import Network
 
-@pytest.mark.skipif(
+patch = interpreter._patch_lang_tensor
+
+def patch_ends_of_loops(tensor, scope):
+    # The interpreter turns an array with one number into the end of a loop, which NumPy 2.4 no longer does.
+    patch(tensor, scope)
+    scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+interpreter._patch_lang_tensor = patch_ends_of_loops
+torch.set_num_threads(1)
+torch.manual_seed(0)
+
+def in_parts(vectors, rows, kv_heads, shared, cosines, sines):
+    network = Network.__new__(Network)
+    network.device, network.has_one_pass, network.cosines, network.sines = vectors.device, False, cosines, sines
+    network.shape = SimpleNamespace(heads=vectors.shape[1] - 2 * kv_heads, kv_heads=kv_heads)
+    network._layers = lambda tokens, attention, last: attention(0, vectors.clone()).reshape(len(vectors), -1)
+    return network.read(torch.zeros(rows, len(vectors) // rows), shared=shared and [shared])[0].flatten(0, 1)
+
+# Rows, own tokens, heads, heads of keys, width of a head, shared tokens.
+cases = [
+    (2, 39, 9, 3, 64, 92), (2, 39, 3, 1, 64, 0), (1, 1, 4, 4, 32, 0), (5, 1, 9, 3, 64, 64), (7, 3, 14, 2, 64, 70),
+    (2, 70, 4, 2, 64, 30), (1, 40, 8, 1, 128, 3), (30, 5, 2, 2, 32, 129), (13, 11, 3, 1, 64, 0),
+]
+for rows, width, heads, kv_heads, size, count in cases:
+    for kind, allowed in ((torch.float32, 1e-5), (torch.float16, 4e-3)):
+        vectors = (1.5 * torch.randn(rows * width, heads + 2 * kv_heads, size)).to(kind)
+        shared = tuple(torch.randn(1, kv_heads, count, size).to(kind) for _ in range(2)) if count else None
+        angles = 6 * torch.rand(count + width, size // 2)
+        angles = angles.cos(), angles.sin()
+        wanted = in_parts(vectors, rows, kv_heads, shared, *angles)
+        result = triton_attention.attend(vectors, width, kv_heads, shared, angles).flatten(1)
+        torch.testing.assert_close(wanted, result, atol=allowed, rtol=allowed)
+print("equal")
+"""
+
+needs_triton = pytest.mark.skipif(
     not (importlib.util.find_spec("triton") and importlib.util.find_spec("torch")),
     reason="Triton is not installed; it comes with a PyTorch for GPUs",
 )
-def test_the_kernels_of_triton_compute_the_same() -> None:
+
+
+@needs_triton
+@pytest.mark.parametrize("script", [_COMPARE, _ATTENTION], ids=["steps", "attention"])
+def test_the_kernels_of_triton_compute_the_same(script: str) -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    result = subprocess.run([sys.executable, "-c", _COMPARE], env=environment, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
     assert result.stdout == "equal\n", result.stderr
+
+
+def _raise(*arguments: Any) -> None:
+    raise RuntimeError("PassManager::run failed")
+
+
+def _return_zeros(vectors: Any, width: int, kv_heads: int, *arguments: Any) -> Any:
+    return vectors[:, : -2 * kv_heads] * 0
+
+
+@pytest.mark.parametrize(("attend", "problem"), [(_raise, "RuntimeError: PassManager"), (_return_zeros, "differ by")])
+def test_a_kernel_that_fails_on_a_gpu_is_not_used_and_the_user_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attend: Any, problem: str
+) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'populace[gpu]'")
+    from populace.models.pytorch import network
+
+    path, request = tiny_folder(tmp_path / "m", bias=True), Request((("user", "Bread?"),), top=30)
+    expected = answers(TransformersModel(path), [request])
+    monkeypatch.setattr(network, "attends", lambda *arguments: True)
+    monkeypatch.setattr(network, "attend", attend)
+    monkeypatch.setattr(network, "_ALLOWED", 1e-3)  # The tiny network hardly looks at other tokens.
+    model = TransformersModel(path)
+    assert answers(model, [request]) == expected
+    assert [problem in note for note in model.notes] == [True]
+    assert "one pass" not in model.fingerprint

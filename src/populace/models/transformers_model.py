@@ -47,8 +47,8 @@ _SECONDS_BETWEEN_LOOKS = 0.001
 """How long to wait until the next look whether a GPU has computed a batch, which takes a hundred times as long."""
 _PROMPTS_READ_AT_ONCE = 4096
 """How many prompts are turned into tokens at once, while those before them are computed."""
-_VERSION = 3
-"""The version of the computation; it changes whenever replies could."""
+_VERSIONS = {"cuda": 4, "cpu": 3}
+"""The version of the computation on a device; it changes whenever replies could."""
 _TRIAL = Request((("user", "You are 30 years old. How are you today?\n1. Well\n2. Not well"),), "Answer:")
 _NO_MEMORY = "the memory of the GPU does not suffice for this prompt"
 _NO_NUMBERS = "the device returned something that is no number for this prompt, twice"
@@ -158,13 +158,15 @@ class TransformersModel(Model):
         with torch.inference_mode():
             network = load_network(self.path, self._device, number_types, adapter, tokenizer.prompts([_TRIAL])[0])
             writer = Writer(network, tokenizer.ends)
+        self.notes = (*self.notes, *network.notes)
         scorer = Scorer(network, len(tokenizer.texts))
         self._parts = _Parts(network, tokenizer, scorer, writer, OptionTokens(tokenizer.texts))
         device = torch.cuda.get_device_name() if self._device == "cuda" else "cpu"
         sampling = json.dumps({"min_p": MIN_P, "top_k": TOP_K, "top_p": TOP_P})
         parts = (
             f"weights:{content[:32]}" + (f"+lora:{adapter.sha256[:32]}" if adapter else ""),
-            f"pytorch {torch.__version__}, version {_VERSION}",
+            f"pytorch {torch.__version__}, version {_VERSIONS[self._device]}"
+            + (", attention in one pass" if network.has_one_pass else ""),
             f"{str(network.number_type).removeprefix('torch.')} on {device}",
             sampling,
         )

@@ -9,6 +9,55 @@ import functools
 import importlib.util
 from typing import Any
 
+HEAD_WIDTHS = (32, 64, 128)
+"""The widths of a head with which `attend` can compute."""
+
+
+def attends(vectors_type: Any, device: Any, head_width: int) -> bool:
+    """Whether `attend` can compute with a type of number on a device."""
+    import torch
+
+    is_short = vectors_type in (torch.float16, torch.bfloat16)
+    return device.type == "cuda" and _has_triton() and is_short and head_width in HEAD_WIDTHS
+
+
+def attend(vectors: Any, width: int, kv_heads: int, shared: tuple[Any, Any] | None, angles: tuple[Any, Any]) -> Any:
+    """Attention of each token to the shared beginning and to the tokens of its row up to itself, on a GPU.
+
+    Args:
+        vectors: Queries, keys and values of all tokens, not turned yet, of the shape (tokens, heads, numbers of a
+            head); their memory is contiguous.
+        width: How many tokens a row has.
+        kv_heads: How many heads of keys there are, and of values.
+        shared: Keys and values of the beginning, turned, each of the shape (1, heads, tokens, numbers of a head).
+        angles: The cosines and the sines of the angles of all places, as 32-bit floats.
+    """
+    from populace.models.pytorch import triton_attention
+
+    return triton_attention.attend(vectors, width, kv_heads, shared, angles)
+
+
+def norm(states: Any, weight: Any, epsilon: float) -> Any:
+    """States divided by the root of their mean square, times a weight.
+
+    Args:
+        states: Of the shape (tokens, numbers).
+        weight: One for each number.
+        epsilon: What is added to the mean square.
+    """
+    if _on_gpu(states):
+        return _kernels().norm(states, weight, epsilon)
+    import torch
+
+    return torch.nn.functional.rms_norm(states, (states.shape[-1],), weight, epsilon)
+
+
+def log_sums(logits: Any) -> Any:
+    """The logarithm of the sum of the exponentials of each row, as 32-bit floats of the shape (rows, 1)."""
+    if _on_gpu(logits):
+        return _kernels().log_sums(logits)
+    return logits.float().logsumexp(-1, keepdim=True)
+
 
 def turn(vectors: Any, places: Any, cosines: Any, sines: Any) -> None:
     """Turn vectors by the place of their token, in their own memory; the first half is paired with the second.

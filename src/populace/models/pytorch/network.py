@@ -1,7 +1,7 @@
 """The forward pass of the llama and qwen2 families.
 
-Attention to a beginning that all prompts of a batch share is computed apart from attention to a prompt's own tokens,
-and the two are joined by their normalising constants. So the beginning is computed and held once.
+The beginning that all prompts of a batch share is computed and held once. On a GPU one kernel computes attention to it
+and to a prompt's own tokens. Elsewhere both are computed apart, and joined by their normalising constants.
 
 With 16-bit floats of half precision the states between the layers are a sixteenth of what the weights say: they would
 come near the largest number of that type otherwise. A norm follows wherever they are used, and takes the factor out.
@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from populace.models.adapters import Adapter
-from populace.models.pytorch.kernels import gate, join, turn
+from populace.models.pytorch.kernels import attend, attends, gate, join, norm, turn
 from populace.models.pytorch.weights import Weights, read_weights
 
+_ALLOWED = 0.05
+"""How much of the probability of the next token may move, on the mean, between two ways to compute attention."""
 Caches = list[tuple[Any, Any]]
 """Keys and values of every layer, each of the shape (rows, heads, tokens, numbers of a head)."""
 
@@ -45,6 +47,10 @@ class Network:
 
     Args:
         weights: Its weights; the tensors are taken out of them.
+
+    Attributes:
+        has_one_pass: Whether attention to shared and own tokens is computed by one kernel.
+        notes: What the user should know about how it computes.
     """
 
     def __init__(self, weights: Weights) -> None:
@@ -63,6 +69,8 @@ class Network:
             torch.tensor(self.shape.frequencies, dtype=torch.float64),
         )
         self.cosines, self.sines = (part.float().to(self.device) for part in (angles.cos(), angles.sin()))
+        self.has_one_pass = attends(self.number_type, self.device, self.shape.head_width)
+        self.notes: tuple[str, ...] = ()
 
     @property
     def inner_width(self) -> int:
@@ -70,10 +78,10 @@ class Network:
         return int(self.layers[0].gates.shape[0])
 
     def logits(self, states: Any) -> Any:
-        """The score of every token after each state, as 32-bit floats."""
+        """The score of every token after each state, in the type of number of the network."""
         import torch
 
-        return torch.nn.functional.linear(states, self.head).float()
+        return torch.nn.functional.linear(states, self.head)
 
     def read(
         self, tokens: Any, *, shared: Caches | None = None, caches: bool = False, last: Any = None
@@ -93,7 +101,12 @@ class Network:
         places = torch.arange(start, start + width, device=self.device).repeat(rows)
         collected: Caches = []
 
+        def in_one_pass(index: int, vectors: Any) -> Any:
+            beginning = shared[index] if shared else None
+            return attend(vectors, width, self.shape.kv_heads, beginning, (self.cosines, self.sines))
+
         def attention(index: int, vectors: Any) -> Any:
+            self._turn(vectors, places)
             queries, keys, values = (part.transpose(1, 2) for part in self._parts(vectors, rows))
             if caches:
                 collected.append((keys.contiguous(), values.contiguous()))
@@ -108,7 +121,9 @@ class Network:
 
         if last is not None:
             last = torch.arange(0, rows * width, width, device=self.device) + last
-        states = self._layers(tokens.flatten(), places, attention, last)
+        # Keys are kept turned, and only the kernel of `turn` writes them.
+        one_pass = self.has_one_pass and not caches
+        states = self._layers(tokens.flatten(), in_one_pass if one_pass else attention, last)
         return states if last is not None else states.unflatten(0, (rows, width)), collected
 
     def advance(self, tokens: Any, places: Any, keys: Any, values: Any) -> Any:
@@ -128,6 +143,7 @@ class Network:
         visible = visible.expand(-1, -1, groups, -1)
 
         def attention(index: int, vectors: Any) -> Any:
+            self._turn(vectors, places)
             query, key, value = (part[:, 0] for part in self._parts(vectors, len(tokens)))
             keys[index][rows, :, places], values[index][rows, :, places] = key, value
             grouped = query.reshape(len(tokens), self.shape.kv_heads, groups, self.shape.head_width)
@@ -135,33 +151,31 @@ class Network:
                 grouped, keys[index], values[index], attn_mask=visible
             )
 
-        return self._layers(tokens, places, attention)
+        return self._layers(tokens, attention)
 
-    def _layers(self, tokens: Any, places: Any, attention: Callable[[int, Any], Any], last: Any = None) -> Any:
+    def _layers(self, tokens: Any, attention: Callable[[int, Any], Any], last: Any = None) -> Any:
         """The states after tokens.
 
         Args:
             tokens: The tokens of all rows.
-            places: The place of each in its row.
-            attention: Attention of a layer: a function of its number and of queries, keys and values, all three in the
-                shape (tokens, heads, numbers of a head).
+            attention: Attention of a layer: a function of its number and of queries, keys and values, not turned yet,
+                all three in the shape (tokens, heads, numbers of a head).
             last: Which of the tokens the last layer is computed for; all of them without it.
         """
         import torch
 
         linear, shape = torch.nn.functional.linear, self.shape
         states = torch.nn.functional.embedding(tokens, self.embeddings) * self._scale
-        turned = shape.heads + shape.kv_heads
         for index, layer in enumerate(self.layers):
             vectors = linear(self._norm(states, layer.attention_norm), layer.inputs, layer.inputs_bias)
             vectors = vectors.unflatten(-1, (-1, shape.head_width))
-            turn(vectors[:, :turned], places, self.cosines, self.sines)
             context = attention(index, vectors).reshape(len(tokens), -1)
             if last is not None and index == len(self.layers) - 1:
                 states, context = states[last], context[last]
-            states = torch.addmm(states, context, layer.outputs.T)
+            # In their own memory: a new tensor would first be filled with a copy of the states.
+            states.addmm_(context, layer.outputs.T)
             gated = gate(linear(self._norm(states, layer.feed_norm), layer.gates))
-            states = torch.addmm(states, gated, layer.down.T)
+            states.addmm_(gated, layer.down.T)
         return self._norm(states, self.norm_weight)
 
     def _parts(self, vectors: Any, rows: int) -> tuple[Any, ...]:
@@ -172,9 +186,11 @@ class Network:
         return parts
 
     def _norm(self, states: Any, weight: Any) -> Any:
-        import torch
+        return norm(states, weight, self.shape.epsilon * self._scale**2)
 
-        return torch.nn.functional.rms_norm(states, (states.shape[-1],), weight, self.shape.epsilon * self._scale**2)
+    def _turn(self, vectors: Any, places: Any) -> None:
+        """Turn queries and keys by the place of their token."""
+        turn(vectors[:, : self.shape.heads + self.shape.kv_heads], places, self.cosines, self.sines)
 
 
 def load_network(
@@ -194,11 +210,51 @@ def load_network(
     *tries, last = number_types
     for number_type in tries:
         network = Network(read_weights(path, device, number_type, adapter))
+        _check_one_pass(network, tokens)
         states, _ = network.read(torch.tensor([list(tokens)], device=device))
         if bool(network.logits(states[0]).isfinite().all()):
             return network
         del network, states
-    return Network(read_weights(path, device, last, adapter))
+    network = Network(read_weights(path, device, last, adapter))
+    _check_one_pass(network, tokens)
+    return network
+
+
+def _check_one_pass(network: Network, tokens: Sequence[int]) -> None:
+    """Compare attention in one pass with the way in parts, and take the latter where they differ.
+
+    A kernel is compiled on the device that it is for: what it makes of it is known only there.
+    """
+    import torch
+
+    if not network.has_one_pass:
+        return
+    prompt, middle = torch.tensor([list(tokens)], device=network.device), len(tokens) // 2
+    network.has_one_pass = False
+    whole, _ = network.read(prompt)
+    expected = network.logits(whole[0]).float().softmax(-1)
+    if not bool(expected.isfinite().all()):
+        network.has_one_pass = True  # This type of number is given up, whatever the kernel computes.
+        return
+    _, beginning = network.read(prompt[:, :middle], caches=True)
+    network.has_one_pass = True
+    try:
+        # Two equal rows, so that the second one must not see the first.
+        parts = [
+            network.read(prompt[:, :middle].repeat(2, 1))[0],
+            network.read(prompt[:, middle:], shared=beginning)[0],
+        ]
+        states = torch.cat([parts[0][1], parts[1][0]])
+        difference = float((network.logits(states).float().softmax(-1) - expected).abs().sum(-1).mean()) / 2
+        problem = "" if difference <= _ALLOWED else f"its distributions differ by {difference:.2g}"
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a compiler has many errors; the note says which one it was.
+        problem = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    if problem:
+        network.has_one_pass = False
+        note = f"Attention in one pass cannot be used on this GPU ({problem}); the slower way in parts is used."
+        network.notes = (note,)
 
 
 def _attend(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[Any, Any]:

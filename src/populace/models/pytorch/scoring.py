@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from populace.models.pytorch.kernels import log_sums
 from populace.models.pytorch.network import Caches, Network
 from populace.models.pytorch.option_tokens import OptionTable
 from populace.models.pytorch.token_rows import Indices, TokenRows
@@ -146,17 +147,18 @@ class Scorer:
         """
         import torch
 
+        # The scores stay as short as they are: half as many bytes are searched for the largest.
         logits = self._network.logits(states)
-        sums = logits.logsumexp(-1, keepdim=True)
+        sums = log_sums(logits)
         is_known = (options >= 0).any(-1, keepdim=True)
         values, places = logits[:, : self._token_count].topk(likely, -1)
-        values = values - sums
+        values = values.float() - sums
         rank = torch.arange(values.shape[1], device=values.device)
         least = torch.where(is_known, math.log(_LIKELY), math.log(_POSSIBLE))
         belongs = (rank == 0) | (values >= least) & (~is_known | (rank < _MOST_LIKELY))
         values = values.masked_fill(~belongs, -torch.inf)
         if options.shape[1]:
-            chosen = (logits.gather(-1, options.clamp(min=0)) - sums).masked_fill(options < 0, -torch.inf)
+            chosen = (logits.gather(-1, options.clamp(min=0)).float() - sums).masked_fill(options < 0, -torch.inf)
             least = (chosen.amax(-1, keepdim=True) + math.log(_SMALL_SHARE)).clamp(max=math.log(_SMALL))
             is_in = ((options[:, :, None] == places[:, None, :]) & belongs[:, None, :]).any(-1)
             values = torch.cat([values, chosen.masked_fill(is_in | (chosen < least), -torch.inf)], -1)

@@ -6,6 +6,36 @@ import triton
 import triton.language as tl
 
 _BLOCK = 1024
+_ROWS = 4
+"""How many rows a program of `_norm` computes."""
+_LOGITS = 4096
+"""How many logits a program of `_log_sums` reads at once."""
+
+
+def norm(states: Any, weight: Any, epsilon: float) -> Any:
+    """See `kernels.norm`."""
+    states = states.contiguous()
+    tokens, width = states.shape
+    result = states.new_empty((tokens, width))
+    # Blocks have powers of two as sizes: 576 numbers are 512 and 64.
+    size = triton.next_power_of_2(width + 1) // 2
+    rest = triton.next_power_of_2(width - size) if width > size else 0
+    grid = (triton.cdiv(tokens, _ROWS),)
+    _norm[grid](
+        states, weight, result, tokens, epsilon, width=width, size=size, rest=rest, rows=_ROWS, num_warps=4
+    )  # fmt: skip
+    return result
+
+
+def log_sums(logits: Any) -> Any:
+    """See `kernels.log_sums`."""
+    import torch
+
+    logits = logits.contiguous()
+    rows, width = logits.shape
+    result = logits.new_empty((rows, 1), dtype=torch.float32)
+    _log_sums[(rows,)](logits, result, width=width, block=_LOGITS, num_warps=8)
+    return result
 
 
 def turn(vectors: Any, places: Any, cosines: Any, sines: Any) -> None:
@@ -35,6 +65,49 @@ def join(one: Any, one_constants: Any, other: Any, other_constants: Any) -> Any:
         size=triton.next_power_of_2(heads), width=width, num_warps=4,
     )  # fmt: skip
     return one
+
+
+@triton.jit(do_not_specialize=["tokens"])
+def _norm(
+    states, weight, result, tokens, epsilon,
+    width: tl.constexpr, size: tl.constexpr, rest: tl.constexpr, rows: tl.constexpr,
+):  # fmt: skip
+    token = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)[:, None]
+    inside = token < tokens
+    number = tl.arange(0, size)[None, :]
+    place = token * width + number
+    numbers = tl.load(states + place, mask=inside, other=0.0).to(tl.float32)
+    squares = tl.sum(numbers * numbers, 1)
+    if rest > 0:
+        last = size + tl.arange(0, rest)[None, :]
+        last_place = token * width + last
+        last_numbers = tl.load(states + last_place, mask=inside & (last < width), other=0.0).to(tl.float32)
+        squares += tl.sum(last_numbers * last_numbers, 1)
+    factor = (1.0 / tl.sqrt(squares / width + epsilon))[:, None]
+    weights = tl.load(weight + number).to(tl.float32)
+    tl.store(result + place, (numbers * factor * weights).to(result.dtype.element_ty), mask=inside)
+    if rest > 0:
+        last_weights = tl.load(weight + last, mask=last < width, other=0.0).to(tl.float32)
+        product = (last_numbers * factor * last_weights).to(result.dtype.element_ty)
+        tl.store(result + last_place, product, mask=inside & (last < width))
+
+
+@triton.jit
+def _log_sums(logits, result, width: tl.constexpr, block: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    number = tl.arange(0, block)
+    # Each lane keeps its own largest number and sum; they are joined once, at the end.
+    largest = tl.full((block,), -1.0e30, tl.float32)
+    total = tl.zeros((block,), tl.float32)
+    for start in tl.range(0, width, block):
+        numbers = tl.load(logits + row * width + start + number, mask=start + number < width, other=float("-inf"))
+        numbers = numbers.to(tl.float32)
+        # What is no number must stay one, and tl.maximum passes over it; the exponential below does not.
+        larger = tl.maximum(largest, numbers)
+        total = total * tl.exp(largest - larger) + tl.exp(numbers - larger)
+        largest = larger
+    most = tl.max(largest, 0)
+    tl.store(result + row, most + tl.log(tl.sum(total * tl.exp(largest - most), 0)))
 
 
 @triton.jit

@@ -179,7 +179,7 @@ class _Plan:
     def choose(self, states: Any) -> None:
         """Draw the next token of each row and enter it."""
         uniform = self.draws.index_select(1, self.count)[:, 0]
-        logits = self.network.logits(states)
+        logits = self.network.logits(states).float()
         self.are_finite &= self.finished | logits.sum(-1).isfinite()
         self.tokens.copy_(draw(logits, self.temperatures, uniform))
         self.written.index_copy_(1, self.count, self.tokens[:, None])
