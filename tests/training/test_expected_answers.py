@@ -94,6 +94,21 @@ def test_few_decisions_and_rare_options_have_plain_shares() -> None:
     assert (expected[:, 2] < 0.05).all()
 
 
+def test_a_field_that_is_known_of_a_few_only_does_no_harm() -> None:
+    task = DecisionTask("t", "game", "You see {x} and {y}.", "CC0", ("a", "b"))
+    seen = [json.dumps({"x": str(n % 5), **({"y": "3"} if n == 0 else {})}) for n in range(200)]
+    table = pl.DataFrame(
+        {
+            "task": "t",
+            "person": [f"p{n}" for n in range(200)],
+            "seen": seen,
+            "answer": ["ab"[n % 2] for n in range(200)],
+        }
+    )
+    shares = np.array(expected_answers(HumanDecisions.from_table(table, {"t": task}))["expected"].to_list())
+    assert np.allclose(shares.sum(1), 1.0)
+
+
 def test_targets_mix_what_is_expected_with_what_was_chosen(tiny_base: Path) -> None:
     decisions, _ = _survey(people=60, items=20)
     vocabulary = ModelVocabulary(tiny_base)

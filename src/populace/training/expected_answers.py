@@ -103,8 +103,7 @@ def _expected_together(decisions: HumanDecisions, rows: pl.DataFrame, names: lis
         others = ~mine
         predict = fit_shared(features, person[others], task[others], answers[others], counts, seed=seed + fold)
         shares[mine] = predict(person[mine], task[mine])
-    lists = [row[:count].tolist() for row, count in zip(shares, counts[task], strict=True)]
-    return _by_situation(rows, lists)
+    return _by_situation(rows, shares, counts[task])
 
 
 def _expected_apart(decisions: HumanDecisions, rows: pl.DataFrame, name: str, seed: int) -> pl.DataFrame:
@@ -122,7 +121,7 @@ def _expected_apart(decisions: HumanDecisions, rows: pl.DataFrame, name: str, se
         if len(fitted) > _MOST_ROWS:
             fitted = np.sort(np.random.default_rng(seed + fold).choice(fitted, _MOST_ROWS, replace=False))
         shares[mine] = _tree_shares(features[row_of], answers, fitted, mine, shares.shape[1], seed)
-    return _by_situation(rows, shares.tolist())
+    return _by_situation(rows, shares, np.full(rows.height, shares.shape[1]))
 
 
 def _tree_shares(features: Matrix, answers: Codes, fitted: Codes, mine: Flags, options: int, seed: int) -> Shares:
@@ -130,9 +129,14 @@ def _tree_shares(features: Matrix, answers: Codes, fitted: Codes, mine: Flags, o
     counts = np.bincount(answers[fitted], minlength=options).astype(np.float64)
     plain = (counts + 0.5) / (counts + 0.5).sum()
     common = np.flatnonzero(counts >= 10)  # Trees put some of each option aside to see when to end.
-    if len(fitted) < _FEWEST_ROWS or len(common) < 2 or not features.shape[1]:
+    if len(fitted) < _FEWEST_ROWS or len(common) < 2:
         return np.tile(plain, (int(mine.sum()), 1))
     fitted = fitted[np.isin(answers[fitted], common)]
+    values, known = features[fitted], ~np.isnan(features[fitted])
+    varies = np.where(known, values, np.inf).min(0) < np.where(known, values, -np.inf).max(0)
+    features = features[:, varies]
+    if not features.shape[1]:
+        return np.tile(plain, (int(mine.sum()), 1))
     trees = training_library("sklearn.ensemble").HistGradientBoostingClassifier(
         max_iter=150, learning_rate=0.06, max_leaf_nodes=15, min_samples_leaf=20, l2_regularization=1.0,
         early_stopping=True, validation_fraction=0.1, random_state=seed,
@@ -147,13 +151,21 @@ def _tree_shares(features: Matrix, answers: Codes, fitted: Codes, mine: Flags, o
     return shares
 
 
-def _by_situation(rows: pl.DataFrame, shares: list[list[float]]) -> pl.DataFrame:
-    """The mean of what is expected of the people of each situation."""
-    table = rows.select(_SITUATION).with_columns(expected=pl.Series(shares, dtype=pl.List(pl.Float64)))
-    table = table.with_row_index("row").explode("expected")
-    table = table.with_columns(option=pl.int_range(pl.len()).over("row"))
-    means = table.group_by(*_SITUATION, "option", maintain_order=True).agg(pl.col("expected").mean())
-    return means.group_by(_SITUATION, maintain_order=True).agg(pl.col("expected")).select(*_SCHEMA)
+def _by_situation(rows: pl.DataFrame, shares: Shares, options: Codes) -> pl.DataFrame:
+    """The mean of what is expected of the people of each situation; each row has so many options."""
+    situations = rows.select(_SITUATION).unique(maintain_order=True).with_row_index("situation")
+    place = rows.join(situations, on=_SITUATION, how="left", maintain_order="left")["situation"].to_numpy()
+    sums = np.zeros((situations.height, shares.shape[1]))
+    np.add.at(sums, place, shares)
+    widths = np.zeros(situations.height, np.int64)
+    widths[place] = options
+    means = sums / sums.sum(1, keepdims=True)
+    inside = np.arange(means.shape[1]) < widths[:, None]
+    flat = pl.DataFrame(
+        {"situation": np.repeat(np.arange(len(means), dtype=np.uint32), widths), "expected": means[inside]}
+    )
+    lists = flat.group_by("situation", maintain_order=True).agg("expected")
+    return situations.join(lists, on="situation", how="left", maintain_order="left").select(*_SCHEMA)
 
 
 def _folds(people: pl.Series) -> Iterator[tuple[int, Flags]]:
