@@ -29,6 +29,7 @@ from populace.broker.usage import Usage
 from populace.journal import OnFailure
 from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open_model
 from populace.models.reply_checks import estimate_usage, verify_replies, without_usage
+from populace.models.request_keys import request_keys
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
 
@@ -130,9 +131,7 @@ class Broker:
             on_failure: Whether a failure of the service stops everything, with ServiceError once the calls under way
                 have ended, or is returned. A prompt that the model rejects is always returned as a failure.
         """
-        fingerprint = model.fingerprint
-        with_options = model.capabilities.options
-        keys = [request.key(fingerprint, with_options=with_options) for request in requests]
+        keys = request_keys(requests, model.fingerprint, with_options=model.capabilities.options)
         places = dict(zip(keys, range(len(keys)), strict=True))
         outcomes: dict[str, ReplyOrFailure] = dict(self._known(list(places)))
         self.usage.reused += len(outcomes)

@@ -60,7 +60,7 @@ class Conversations:
 
     def messages(self, first: int = 0, count: int | None = None) -> list[tuple[ChatMessage, ...]]:
         """The messages to the model in each of the rows from `first` on."""
-        systems, users = self.system.slice(first, count).to_list(), self.user.slice(first, count).to_list()
+        systems, users = _texts(self.system.slice(first, count)), self.user.slice(first, count).to_list()
         messages: list[tuple[ChatMessage, ...]]
         if all(systems):
             pairs = (
@@ -76,6 +76,14 @@ class Conversations:
         if self.turns is None:
             return messages
         return [opening + self.turns[first + row] for row, opening in enumerate(messages)]
+
+
+def _texts(column: pl.Series) -> list[str]:
+    """The texts of a column; one that all rows share is a single object, which is hashed and read only once."""
+    if column.len() > FEW and column.eq_missing(column[0]).all():
+        return [column[0]] * column.len()
+    texts: list[str] = column.to_list()
+    return texts
 
 
 def scoring_mode(question: Question, model: Model) -> Mode:
