@@ -139,8 +139,11 @@ def tally_all(owner: Owner, count: int, token_lists: Sequence[Tokens]) -> tuple[
     belongs = numbers >= 0
     with np.errstate(all="ignore"):
         # `math.exp` and sums from left to right, so that not even the last bit differs from those of one reply.
-        logprobs = itertools.compress(map(_SECOND, pairs), belongs.tolist())
-        values = np.fromiter(map(_exp, logprobs), np.float64, int(belongs.sum()))
+        logprobs = list(itertools.compress(map(_SECOND, pairs), belongs.tolist()))
+        try:
+            values = np.fromiter(map(math.exp, logprobs), np.float64, len(logprobs))
+        except OverflowError:
+            values = np.fromiter(map(_exp, logprobs), np.float64, len(logprobs))
         sums = np.bincount(rows[belongs] * count + numbers[belongs], values, len(token_lists) * count)
         sums = sums.reshape(-1, count)
         total = np.zeros(len(token_lists))
