@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import operator
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from populace.base.errors import (
@@ -30,9 +30,12 @@ from populace.journal import OnFailure
 from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open_model
 from populace.models.reply_checks import estimate_usage, verify_replies, without_usage
 from populace.models.request_keys import request_keys
+from populace.models.scored_replies import ScoredReplies
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
 
+_MANY = 512
+"""From how many replies on a batch is stored in another thread."""
 FAILURES_IN_A_ROW = 20
 """Where failures are recorded, a model is taken to be down after so many calls without a single reply."""
 
@@ -208,10 +211,12 @@ class Broker:
         try:
             async with (
                 asyncio.timeout(left_s),
+                self._stored(purchase),
                 contextlib.aclosing(model.replies(purchase.requests[:allowed])) as batches,
             ):
                 async for batch in batches:
                     now = time.monotonic()
+                    await self._finish_storing(purchase)
                     self._keep(purchase, batch, now - start)
                     start = now
                     self.usage.retried += model.retry_count - self._retry_counts[model.spec]
@@ -245,15 +250,54 @@ class Broker:
             self._halt(error)
 
     def _keep(self, purchase: _Purchase, batch: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
-        """Check a batch of replies, store it and count it; only then may others use it."""
+        """Check a batch of replies, store it and count it; only then may others use it.
+
+        A large batch is stored in another thread while the model goes on; `_finish_storing` does the rest.
+        """
         model, batch = purchase.model, purchase.new_in(batch)
-        outcomes = verify_replies([outcome for _, outcome in batch])
+        keys = [purchase.keys[index] for index, _ in batch]
+        outcomes = [outcome for _, outcome in batch]
+        if isinstance(batch, ScoredReplies) and len(batch) >= _MANY and self.store.path is not None:
+            arguments = (self.store, model.spec, keys, batch, seconds / len(batch))
+            future = asyncio.get_running_loop().run_in_executor(None, _store, *arguments)
+            purchase.storing = keys, outcomes, future
+            return
+        outcomes = verify_replies(outcomes)
         for place, reply in without_usage(outcomes):
             outcomes[place] = estimate_usage(reply, purchase.requests[batch[place][0]], model.count_tokens)
-        keys = [purchase.keys[index] for index, _ in batch]
-        self.under_way -= len(keys)
         replies = {key: each for key, each in zip(keys, outcomes, strict=True) if isinstance(each, Reply)}
         earlier = self.store.put(model.spec, list(replies.items()), seconds / len(batch)) if replies else {}
+        self._count(purchase, keys, outcomes, earlier)
+
+    @contextlib.asynccontextmanager
+    async def _stored(self, purchase: _Purchase) -> AsyncIterator[None]:
+        """Whatever happens inside, what another thread stores is counted at the end."""
+        try:
+            yield
+        finally:
+            if purchase.storing is not None:
+                await self._finish_storing(purchase)
+                self.on_replies()
+
+    async def _finish_storing(self, purchase: _Purchase) -> None:
+        """Wait until the batch that is being stored is, and count it."""
+        if purchase.storing is not None:
+            keys, outcomes, future = purchase.storing
+            await asyncio.wait([future])  # It goes on where this is cancelled.
+            purchase.storing = None
+            self._count(purchase, keys, outcomes, future.result())
+
+    def _count(
+        self,
+        purchase: _Purchase,
+        keys: list[str],
+        outcomes: list[ReplyOrFailure],
+        earlier: dict[str, Reply],
+    ) -> None:
+        """Count a batch that is stored, and let others use it."""
+        model = purchase.model
+        self.under_way -= len(keys)
+        replies = {key: each for key, each in zip(keys, outcomes, strict=True) if isinstance(each, Reply)}
         purchase.outcomes |= replies if len(replies) == len(keys) else zip(keys, outcomes, strict=True)
         purchase.outcomes |= earlier
         if replies:
@@ -286,6 +330,12 @@ class Broker:
 
 
 _INDEX = operator.itemgetter(0)
+_Storing = tuple[list[str], list[ReplyOrFailure], "asyncio.Future[dict[str, Reply]]"]
+"""The keys and outcomes of a batch that another thread stores."""
+
+
+def _store(store: CallStore, model: str, keys: list[str], batch: ScoredReplies, seconds: float) -> dict[str, Reply]:
+    return store.put_contents(model, keys, batch.contents(), seconds)
 
 
 @dataclass
@@ -298,6 +348,7 @@ class _Purchase:
     purpose: str
     on_failure: OnFailure
     outcomes: dict[str, ReplyOrFailure] = field(default_factory=dict)
+    storing: _Storing | None = None
 
     def new_in(self, batch: list[tuple[int, ReplyOrFailure]]) -> list[tuple[int, ReplyOrFailure]]:
         """The first outcome of each request in a batch of the model; a second one of the same request is dropped."""

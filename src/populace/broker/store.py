@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pydantic_core
 
 from populace.base.errors import CallStoreError
@@ -106,11 +107,27 @@ class CallStore:
             calls: Keys and replies.
             seconds: How long each took.
         """
-        name, tail = json.dumps(model), f"{seconds:.6f},{time.time():.3f}"
+        name, tail = _frame(model, seconds)
         # In the order of keys, each page of the index changes once.
         rows = [(key, f"[{name},{reply.to_json().decode()},{tail}]") for key, reply in sorted(calls, key=_KEY)]
         new_count = self._db.insert_new("calls", rows)
         return {} if new_count == len(rows) else self.get([key for key, _ in calls])
+
+    def put_contents(self, model: str, keys: list[str], contents: pl.Series, seconds: float = 0.0) -> dict[str, Reply]:
+        """The same for replies whose JSON is known; other threads can run meanwhile.
+
+        Args:
+            model: Who replied.
+            keys: Keys.
+            contents: The JSON of each reply.
+            seconds: How long each took.
+        """
+        name, tail = _frame(model, seconds)
+        table = pl.DataFrame({"key": keys, "reply": contents}).sort("key")
+        parts = (pl.lit(f"[{name},"), pl.col("reply"), pl.lit(f",{tail}]"))
+        table = table.select("key", call=pl.concat_str(parts))
+        new_count = self._db.insert_new_texts("calls", table["key"], table["call"])
+        return {} if new_count == len(keys) else self.get(keys)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove replies that cannot be used, so that they are asked for again."""
@@ -143,6 +160,11 @@ class CallStore:
 
     def __len__(self) -> int:
         return int(self._db.rows("SELECT count(*) FROM calls")[0][0])
+
+
+def _frame(model: str, seconds: float) -> tuple[str, str]:
+    """What stands before and after a reply in a call."""
+    return json.dumps(model), f"{seconds:.6f},{time.time():.3f}"
 
 
 class MemoryCallStore(CallStore):
