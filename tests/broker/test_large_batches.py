@@ -107,7 +107,19 @@ def test_a_large_batch_is_stored_in_another_thread(tmp_path, monkeypatch):
 
     monkeypatch.setattr(CallStore, "put_contents", put)
     fetch(Batches(), tmp_path / "calls.sqlite")
-    assert len(threads) == 2 and threading.main_thread() not in threads
+    assert len(threads) == 3 and threading.main_thread() not in threads
+
+
+def test_of_two_replies_to_one_request_the_first_counts_also_while_it_is_being_stored(tmp_path):
+    class Twice(Batches):
+        async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+            async for batch in super().replies(requests):
+                yield batch
+                yield [(index, Reply("second", (), "stop", 1, 1)) for index, _ in batch]
+
+    broker, replies = fetch(Twice(), tmp_path / "calls.sqlite")
+    assert isinstance(replies, list) and "second" not in {reply.text for reply in replies}
+    assert broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == 1300 and broker.under_way == 0
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_replies_from_columns_are_those_made_one_by_one() -> None:
     assert list(replies) == list(zip(range(7, 507), expected, strict=True))
     assert {type(reply) for _, reply in replies} == {Reply}
     assert verify_replies([reply for _, reply in replies]) == expected
-    assert replies.contents().to_list() == [reply.to_json().decode() for reply in expected]
+    assert replies.contents().collect()["reply"].to_list() == [reply.to_json().decode() for reply in expected]
 
 
 def test_every_size_of_log_probability_is_written_as_one_by_one() -> None:
@@ -49,8 +49,8 @@ def test_every_size_of_log_probability_is_written_as_one_by_one() -> None:
         replies = ScoredReplies.of(range(len(logprobs)), TokenTexts(TEXTS), tokens, paired, counts, lengths)
         assert isinstance(replies, ScoredReplies)
         expected = _one_by_one(tokens, paired, counts, lengths)
-        assert replies.contents().to_list() == [reply.to_json().decode() for reply in expected]
-        json.loads(replies.contents()[0])
+        assert replies.contents().collect()["reply"].to_list() == [reply.to_json().decode() for reply in expected]
+        json.loads(replies.contents().collect()["reply"][0])
 
 
 @pytest.mark.parametrize("bad", [0.5, np.nan, np.inf, -np.inf])

@@ -133,7 +133,6 @@ def test_a_shared_ending_begins_where_every_text_is_cut() -> None:
     assert shared_ending(["a", "b"]) == ""
 
 
-
 def test_a_text_is_cut_before_a_single_space_between_two_words_alone() -> None:
     assert cut_text("You are  Ann,\n number 5. x") == ["\0You", "are  Ann,\n number", "5.", "x"]
     assert cut_text(" a ") == ["\0 a "]

@@ -60,23 +60,20 @@ class SharedDatabase:
         query = f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT DO NOTHING"
         return self._write(lambda: self.connection.executemany(query, rows))
 
-    def insert_new_texts(self, table: str, keys: pl.Series, texts: pl.Series) -> int:
-        """The same for columns of texts, by one statement: other threads can run meanwhile.
+    def insert_new_texts(self, table: str, rows: pl.LazyFrame) -> tuple[int, int]:
+        """The same for a query that returns the columns `key` and `text`; returns how many rows were new, and all rows.
 
-        `executemany` lets go of the interpreter at every row and would wait for the other threads each time.
+        One statement adds all of them, so that other threads can run meanwhile: `executemany` lets go of the
+        interpreter at every row, and would wait for the other threads each time.
         """
-        rows = pl.DataFrame({"key": keys, "text": texts}).select(
-            text=pl.concat_str("key", "text"),
-            begin=(pl.col("key").str.len_bytes() + pl.col("text").str.len_bytes()).cum_sum().shift(1, fill_value=0) + 1,
-            key_size=pl.col("key").str.len_bytes(),
-            size=pl.col("text").str.len_bytes(),
-        )
-        places = pl.concat_str(
-            pl.col(name).cast(pl.String).str.zfill(_DIGITS) for name in ("begin", "key_size", "size")
-        )
-        content, sizes = rows.select(pl.col("text").str.join(""), places.str.join("")).row(0)
-        values = (rows.height, content.encode(), sizes.encode())
-        return self._write(lambda: self.connection.execute(_INSERT_PIECES.format(table=table), values))
+        key_size, size = pl.col("key").str.len_bytes(), pl.col("text").str.len_bytes()
+        begin = (key_size + size).cum_sum().shift(1, fill_value=0) + 1
+        places = pl.concat_str(each.cast(pl.String).str.zfill(_DIGITS) for each in (begin, key_size, size))
+        content = pl.concat_str("key", "text").str.join("", ignore_nulls=False)
+        table_of_one = rows.select(content, places.str.join("").alias("places"), pl.len().alias("count")).collect()
+        whole, sizes, count = table_of_one.row(0)
+        values = (count, whole.encode(), sizes.encode())
+        return self._write(lambda: self.connection.execute(_INSERT_PIECES.format(table=table), values)), count
 
     def _write(self, insert: Callable[[], object]) -> int:
         with self.errors(), self._lock:

@@ -8,6 +8,7 @@ paid for twice and no impossible one is ever used.
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
 import operator
 import time
@@ -34,8 +35,10 @@ from populace.models.scored_replies import ScoredReplies
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
 
-_MANY = 512
+_MANY = 64
 """From how many replies on a batch is stored in another thread."""
+_BATCHES_BEHIND = 2
+"""So many batches may wait for being stored while the model goes on."""
 FAILURES_IN_A_ROW = 20
 """Where failures are recorded, a model is taken to be down after so many calls without a single reply."""
 
@@ -216,7 +219,7 @@ class Broker:
             ):
                 async for batch in batches:
                     now = time.monotonic()
-                    await self._finish_storing(purchase)
+                    await self._finish_storing(purchase, _BATCHES_BEHIND)
                     self._keep(purchase, batch, now - start)
                     start = now
                     self.usage.retried += model.retry_count - self._retry_counts[model.spec]
@@ -260,7 +263,7 @@ class Broker:
         if isinstance(batch, ScoredReplies) and len(batch) >= _MANY and self.store.path is not None:
             arguments = (self.store, model.spec, keys, batch, seconds / len(batch))
             future = asyncio.get_running_loop().run_in_executor(None, _store, *arguments)
-            purchase.storing = keys, outcomes, future
+            purchase.storing.append(_Storing([index for index, _ in batch], keys, outcomes, future))
             return
         outcomes = verify_replies(outcomes)
         for place, reply in without_usage(outcomes):
@@ -271,21 +274,21 @@ class Broker:
 
     @contextlib.asynccontextmanager
     async def _stored(self, purchase: _Purchase) -> AsyncIterator[None]:
-        """Whatever happens inside, what another thread stores is counted at the end."""
+        """Whatever happens inside, what other threads store is counted at the end."""
         try:
             yield
         finally:
-            if purchase.storing is not None:
+            if purchase.storing:
                 await self._finish_storing(purchase)
                 self.on_replies()
 
-    async def _finish_storing(self, purchase: _Purchase) -> None:
-        """Wait until the batch that is being stored is, and count it."""
-        if purchase.storing is not None:
-            keys, outcomes, future = purchase.storing
-            await asyncio.wait([future])  # It goes on where this is cancelled.
-            purchase.storing = None
-            self._count(purchase, keys, outcomes, future.result())
+    async def _finish_storing(self, purchase: _Purchase, most: int = 0) -> None:
+        """Count batches that are stored by now, and wait until at most so many are not."""
+        while purchase.storing and (len(purchase.storing) > most or purchase.storing[0].future.done()):
+            first = purchase.storing[0]
+            await asyncio.wait([first.future])  # It goes on where this is cancelled.
+            purchase.storing.popleft()
+            self._count(purchase, first.keys, first.outcomes, first.future.result())
 
     def _count(
         self,
@@ -330,8 +333,16 @@ class Broker:
 
 
 _INDEX = operator.itemgetter(0)
-_Storing = tuple[list[str], list[ReplyOrFailure], "asyncio.Future[dict[str, Reply]]"]
-"""The keys and outcomes of a batch that another thread stores."""
+
+
+@dataclass(frozen=True)
+class _Storing:
+    """A batch that another thread stores; the result is what another process had stored first."""
+
+    indices: list[int]
+    keys: list[str]
+    outcomes: list[ReplyOrFailure]
+    future: asyncio.Future[dict[str, Reply]]
 
 
 def _store(store: CallStore, model: str, keys: list[str], batch: ScoredReplies, seconds: float) -> dict[str, Reply]:
@@ -348,7 +359,7 @@ class _Purchase:
     purpose: str
     on_failure: OnFailure
     outcomes: dict[str, ReplyOrFailure] = field(default_factory=dict)
-    storing: _Storing | None = None
+    storing: collections.deque[_Storing] = field(default_factory=collections.deque)
 
     def new_in(self, batch: list[tuple[int, ReplyOrFailure]]) -> list[tuple[int, ReplyOrFailure]]:
         """The first outcome of each request in a batch of the model; a second one of the same request is dropped."""
@@ -356,6 +367,8 @@ class _Purchase:
         if indices and not (min(indices) >= 0 and max(indices) < len(self.keys)):
             raise ModelError(f"{self.model.spec} replied to a request that it did not get, number {max(indices)}.")
         known = {index for index in indices if self.keys[index] in self.outcomes} if self.outcomes else set()
+        for batch_before in self.storing:
+            known |= indices.intersection(batch_before.indices)
         if len(indices) == len(batch) and not known:
             return batch
         first = dict(reversed(batch))

@@ -113,21 +113,22 @@ class CallStore:
         new_count = self._db.insert_new("calls", rows)
         return {} if new_count == len(rows) else self.get([key for key, _ in calls])
 
-    def put_contents(self, model: str, keys: list[str], contents: pl.Series, seconds: float = 0.0) -> dict[str, Reply]:
+    def put_contents(
+        self, model: str, keys: list[str], contents: pl.LazyFrame, seconds: float = 0.0
+    ) -> dict[str, Reply]:
         """The same for replies whose JSON is known; other threads can run meanwhile.
 
         Args:
             model: Who replied.
             keys: Keys.
-            contents: The JSON of each reply.
+            contents: A query that returns the JSON of each reply, in a column `reply`.
             seconds: How long each took.
         """
         name, tail = _frame(model, seconds)
-        table = pl.DataFrame({"key": keys, "reply": contents}).sort("key")
-        parts = (pl.lit(f"[{name},"), pl.col("reply"), pl.lit(f",{tail}]"))
-        table = table.select("key", call=pl.concat_str(parts))
-        new_count = self._db.insert_new_texts("calls", table["key"], table["call"])
-        return {} if new_count == len(keys) else self.get(keys)
+        call = pl.concat_str(pl.lit(f"[{name},"), "reply", pl.lit(f",{tail}]"))
+        rows = pl.concat([pl.LazyFrame({"key": keys}), contents], how="horizontal").sort("key")
+        new_count, count = self._db.insert_new_texts("calls", rows.select("key", text=call))
+        return {} if new_count == count else self.get(keys)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove replies that cannot be used, so that they are asked for again."""

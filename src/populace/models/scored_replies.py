@@ -63,7 +63,7 @@ class ScoredReplies(list[tuple[int, ReplyOrFailure]]):
     """
 
     texts: TokenTexts
-    tokens: Indices
+    tokens: npt.NDArray[Any]
     logprobs: Floats
     ends: Indices
     lengths: Indices
@@ -97,29 +97,28 @@ class ScoredReplies(list[tuple[int, ReplyOrFailure]]):
         replies = cls(zip(numbers, map(tuple.__new__, repeat(Reply), fields), strict=True))
         if not are_possible(logprobs, counts, lengths):
             return list(replies)
-        replies.texts, replies.tokens, replies.logprobs = texts, tokens.astype(np.int64), logprobs
+        replies.texts, replies.tokens, replies.logprobs = texts, tokens, logprobs
         replies.ends, replies.lengths = ends, lengths
         return replies
 
-    def contents(self) -> pl.Series:
-        """Each reply as `Reply.to_json` writes it."""
-        parts = np.rint(np.abs(self.logprobs) * _SCALE)
-        if not parts.max() < _MOST * _SCALE:
-            return pl.Series([reply.to_json().decode() for _, reply in self if isinstance(reply, Reply)])
-        wholes, fractions = np.divmod(parts.astype(np.int64), _SCALE)
-        wholes += np.where(np.signbit(self.logprobs), 0, _MOST)
-        is_first = np.zeros(len(parts), np.bool_)
-        is_first[np.r_[0, self.ends[:-1]]] = True
+    def contents(self) -> pl.LazyFrame:
+        """Each reply as `Reply.to_json` writes it, in a column `reply`."""
+        if not np.abs(self.logprobs).max() < _MOST:
+            return pl.LazyFrame({"reply": [reply.to_json().decode() for _, reply in self if isinstance(reply, Reply)]})
         sizes, which = np.unique(self.lengths, return_inverse=True)
-        endings = pl.Series([f'],"stop",{size},1]{_BREAK}' for size in sizes.tolist()] + [""])
-        ending = np.full(len(parts), len(sizes), np.int64)
-        ending[self.ends - 1] = which
-        columns = (
-            self.texts.beginnings.gather(pl.Series(self.tokens + is_first * len(self.texts.texts))),
-            _WHOLES.gather(pl.Series(wholes)),
-            self.texts.fractions.gather(pl.Series(fractions)),
-            endings.gather(pl.Series(ending)),
+        endings = pl.Series(["", *(f'],"stop",{size},1]{_BREAK}' for size in sizes.tolist())])
+        first, ending = np.zeros((2, len(self.tokens)), np.int32)
+        first[np.r_[0, self.ends[:-1]]] = len(self.texts.texts)
+        ending[self.ends - 1] = which + 1
+        number, is_below = pl.col("logprob").abs() * _SCALE, (1 / pl.col("logprob") < 0) | (pl.col("logprob") < 0)
+        part = number.round().cast(pl.Int64)
+        pieces = (
+            pl.lit(self.texts.beginnings).gather(pl.col("token") + pl.col("first")),
+            pl.lit(_WHOLES).gather(part // _SCALE + pl.when(is_below).then(0).otherwise(_MOST)),
+            pl.lit(self.texts.fractions).gather(part % _SCALE),
+            pl.lit(endings).gather("ending"),
         )
-        table = pl.DataFrame(dict(zip("abcd", columns, strict=True)))
-        whole = table.select(pl.concat_str(pl.all()).str.join(""))
-        return whole.to_series().str.strip_suffix(_BREAK).str.split(_BREAK).explode()
+        # One query, since every return to the interpreter waits for the other threads.
+        columns = {"token": self.tokens, "first": first, "logprob": self.logprobs, "ending": ending}
+        replies = pl.concat_str(pieces).str.join("").str.strip_suffix(_BREAK).str.split(_BREAK)
+        return pl.LazyFrame(columns).select(reply=replies).explode("reply")

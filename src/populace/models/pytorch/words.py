@@ -9,8 +9,7 @@ import json
 import operator
 import re
 from collections.abc import Sequence
-from itertools import chain, compress, repeat
-from os.path import commonprefix
+from itertools import chain, compress, repeat, takewhile
 from typing import Any
 
 import numpy as np
@@ -71,7 +70,9 @@ def shared_ending(texts: Sequence[str]) -> str:
     """
     sample = list(texts[:: max(1, len(texts) // _SAMPLE)])
     for _ in range(_ATTEMPTS):
-        ending = commonprefix([text[::-1] for text in sample])[::-1]
+        backwards = [text[::-1] for text in sample]
+        pairs = zip(min(backwards), max(backwards), strict=False)  # All others stand between these two.
+        ending = "".join([one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)])[::-1]
         cut = _CUT.search(ending)
         if cut is None:
             return ""
