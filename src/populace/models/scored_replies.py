@@ -38,6 +38,7 @@ class TokenTexts:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
+        self.column = np.array(texts, np.object_)
 
     @cached_property
     def beginnings(self) -> pl.Series:
@@ -88,11 +89,11 @@ class ScoredReplies(list[tuple[int, ReplyOrFailure]]):
             counts: How many tokens each reply has, at least one.
             lengths: How many tokens each prompt has.
         """
-        pairs = list(zip(map(texts.texts.__getitem__, tokens.tolist()), logprobs.tolist(), strict=True))
+        pairs = list(zip(texts.column.take(tokens).tolist(), logprobs.tolist(), strict=True))
         ends = np.cumsum(counts)
-        bounds = ends.tolist()
-        distributions = [tuple(pairs[begin:end]) for begin, end in zip([0, *bounds[:-1]], bounds, strict=True)]
-        firsts = map(texts.texts.__getitem__, tokens[ends - counts].tolist())
+        bounds = map(slice, (ends - counts).tolist(), ends.tolist())
+        distributions = map(tuple, map(pairs.__getitem__, bounds))
+        firsts = texts.column.take(tokens[ends - counts]).tolist()
         fields = zip(firsts, distributions, repeat("stop"), lengths.tolist(), repeat(1), repeat(False))
         replies = cls(zip(numbers, map(tuple.__new__, repeat(Reply), fields), strict=True))
         if not are_possible(logprobs, counts, lengths):
