@@ -14,6 +14,8 @@ from populace.models.base import Request
 
 _FEW = 4
 """So many requests of one frame are not worth a common beginning."""
+_SAMPLE = 16
+"""Of how many requests it is seen whether they are like the next one."""
 
 
 def request_keys(requests: Sequence[Request], fingerprint: str, *, with_options: bool = False) -> list[str]:
@@ -35,6 +37,10 @@ def request_keys(requests: Sequence[Request], fingerprint: str, *, with_options:
         messages = request[0]
         return (messages[:-1], messages[-1][0], request[1:width]) if messages else ()
 
+    places = range(0, len(requests) - 1, max(1, len(requests) // _SAMPLE))
+    alike = sum(frame(requests[place]) == frame(requests[place + 1]) for place in places)
+    if alike <= len(places) // 2:
+        return [request.key(fingerprint, with_options=with_options) for request in requests]
     keys: list[str] = []
     for shared, group in groupby(requests, frame):
         same = list(group)

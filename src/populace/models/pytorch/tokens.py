@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, repeat
 from pathlib import Path
@@ -23,6 +23,8 @@ _ENDS = ("<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "<|eom_
 """Tokens that end a reply, whatever the file says."""
 _ALSO_ENDS = ("<|fim_pad|>", "<|repo_name|>", "<|file_sep|>")
 """Tokens that llama.cpp takes for the end as well."""
+_SAMPLE = 16
+"""Of how many requests it is seen whether they have the form of the next one."""
 _MANY = 32
 """From how many requests of one form on, it is worth looking for what their texts end with in common."""
 
@@ -53,6 +55,15 @@ def _frame_key(request: Request) -> tuple[Any, ...]:
     """What requests of one form have in common."""
     messages = request[0]
     return messages[:-1], messages[-1][0], request[1]
+
+
+def _groups(requests: Sequence[Request]) -> Iterator[tuple[tuple[Any, ...], Sequence[Request]]]:
+    """Requests with what they have in common; together where many of one form follow each other."""
+    places = range(0, len(requests) - 1, max(1, len(requests) // _SAMPLE))
+    alike = sum(_frame_key(requests[place]) == _frame_key(requests[place + 1]) for place in places)
+    if alike <= len(places) // 2:
+        return zip(map(_frame_key, requests), zip(requests, strict=True), strict=True)
+    return ((key, list(group)) for key, group in groupby(requests, _frame_key))
 
 
 class ChatTokenizer:
@@ -99,18 +110,19 @@ class ChatTokenizer:
         beginnings, number = [_WITHOUT.beginning], []
         words: list[str] = []
         ends: list[int] = []
-        for key, group in groupby(requests, _frame_key):
+        for key, same in _groups(requests):
             form = forms.get(key)
-            same = list(group)
             if form is None:
                 form = forms[key] = self._form(same[0], len(beginnings))
                 if form.number:
                     beginnings.append(form.beginning)
-            if self._add_alike(same, form, words, ends):
+            if len(same) >= _MANY and self._add_alike(same, form, words, ends):
                 number += [form.number] * len(same)
                 continue
             for request in same:
-                text = self._neutral(request[0][-1][1])
+                text = request[0][-1][1]
+                if self._pattern is not None:
+                    text = self._neutral(text)
                 if form.number and text == text.strip() and WHOLE not in text:
                     words += f"{form.before}{text}{form.after}".split(" ")
                     words.append(form.ending)
@@ -130,12 +142,12 @@ class ChatTokenizer:
                 return self.rows(requests)
         return rows
 
-    def _add_alike(self, requests: list[Request], form: _Form, words: list[str], ends: list[int]) -> bool:
+    def _add_alike(self, requests: Sequence[Request], form: _Form, words: list[str], ends: list[int]) -> bool:
         """Add the words of many requests of one form at once; False, with nothing added, where that is not possible.
 
         What their texts end with in common is one word.
         """
-        if len(requests) < _MANY or not form.number:
+        if not form.number:
             return False
         texts = [request[0][-1][1] for request in requests]
         if self._pattern is not None:
