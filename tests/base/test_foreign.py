@@ -85,6 +85,10 @@ def test_a_column_of_prompts_is_treated_like_each_of_its_texts() -> None:
     assert prompt_column(column.head(20)).to_list() == [for_prompt(text) for text in COLUMN[:20]]
     plain = pl.Series([f"You are number {number}." for number in range(100)])
     assert prompt_column(plain) is plain
+    for text in (*COLUMN[:40], "plain", "", None):
+        same = pl.Series("user", [text] * 100, dtype=pl.String)
+        expected = text if text is None else for_prompt(text)
+        assert prompt_column(same).to_list() == [expected] * 100 and prompt_column(same).name == "user"
     for code in range(256):
         one = pl.Series(["plain\t\n ~"] * 70 + [f"a{chr(code)}b"])
         assert prompt_column(one).to_list() == [for_prompt(text) for text in one]

@@ -12,7 +12,7 @@ from populace.models.base import Request
 from populace.models.pytorch.batches import scored_batches
 from populace.models.pytorch.token_rows import TokenRows
 from populace.models.pytorch.tokens import ChatTokenizer
-from populace.models.pytorch.words import SPLITS, cut_text, cuts_at_spaces
+from populace.models.pytorch.words import SPLITS, cut_text, cuts_at_spaces, shared_ending
 from support.tiny_models import SPECIAL, tiny_folder
 
 SNIPPETS = (
@@ -108,6 +108,29 @@ def test_words_one_by_one_have_the_tokens_of_the_whole_text(tmp_path: Path, spli
     whole = [chat.encode(chat._text(request)) for request in asked]
     assert [rows.row(index) for index in range(len(rows))] == whole
     assert rows.lengths.tolist() == [len(tokens) for tokens in whole]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_texts_with_a_shared_ending_have_the_tokens_of_the_whole_text(tmp_path: Path, split: str) -> None:
+    chat = tokenizer(tmp_path / "m", split)
+    systems = (("system", "You are Ann."),)
+    for seed, ending in enumerate(("The end", " a", "\n\nWhich  one? ", " ", "12 3\n 4 'S x", *texts(40, 11))):
+        beginnings = texts(40, seed)
+        for own in (beginnings, [text.strip() for text in beginnings]):
+            asked = [Request((*systems, ("user", f"{text}{ending}".strip())), "Answer:", top=5) for text in own]
+            rows = chat.rows(asked)
+            assert chat._words is not None, "the words are no longer read one by one"
+            whole = [chat.encode(chat._text(request)) for request in asked]
+            assert [rows.row(index) for index in range(len(rows))] == whole, repr(ending)
+
+
+def test_a_shared_ending_begins_where_every_text_is_cut() -> None:
+    assert shared_ending(["a b. Which one?", "c. Which one?"] * 40) == " Which one?"
+    assert shared_ending([*["a b. Which one?"] * 500, "c Which one?"]) == " one?"
+    assert shared_ending(["a  b c", "d  b c"]) == " c"
+    assert shared_ending(["a\n b", "a\n b"]) == ""
+    assert shared_ending(["same text", "same text"]) == " text"
+    assert shared_ending(["a", "b"]) == ""
 
 
 def test_a_text_is_cut_before_a_single_space_between_two_words_alone() -> None:

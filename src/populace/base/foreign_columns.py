@@ -31,6 +31,9 @@ def csv_table(table: pl.DataFrame) -> pl.DataFrame:
 def prompt_column(texts: pl.Series) -> pl.Series:
     """`for_prompt` for every text of a column; a column without anything to replace is returned as it is."""
     if texts.len() > _FEW or texts.null_count():
+        if texts.eq_missing(texts[0]).all():  # A profile that everybody shares is looked at once.
+            same = prompt_column(texts.head(1)) if texts[0] is not None else texts
+            return texts if same.item(0) == texts[0] else same.new_from_index(0, texts.len())
         return texts if _is_plain(texts) else _map_where(texts, _PROMPT_SUSPECTS, for_prompt)
     before = texts.to_list()
     whole = "\n".join(before)

@@ -5,11 +5,30 @@ The first row of a key stays: rows are added and never replaced, so all processe
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from populace.base.errors import CallStoreError, StorageError
+
+_DIGITS = 12
+_INSERT_PIECES = f"""
+WITH RECURSIVE
+numbers(number) AS (SELECT 0 UNION ALL SELECT number + 1 FROM numbers WHERE number + 1 < ?1),
+places(begin, key_size, size) AS (
+    SELECT CAST(substr(?3, number * {3 * _DIGITS} + 1, {_DIGITS}) AS INTEGER),
+           CAST(substr(?3, number * {3 * _DIGITS} + {_DIGITS + 1}, {_DIGITS}) AS INTEGER),
+           CAST(substr(?3, number * {3 * _DIGITS} + {2 * _DIGITS + 1}, {_DIGITS}) AS INTEGER)
+    FROM numbers
+)
+INSERT INTO {{table}}
+SELECT CAST(substr(?2, begin, key_size) AS TEXT), CAST(substr(?2, begin + key_size, size) AS TEXT)
+FROM places WHERE true ON CONFLICT DO NOTHING
+"""
+"""Adds rows that are cut from one blob (2); a second one (3) says where each begins, and how long its parts are."""
 
 
 class SharedDatabase:
@@ -26,22 +45,42 @@ class SharedDatabase:
     def __init__(self, path: Path, name: str, *, timeout_s: float, if_locked: str, if_damaged: str) -> None:
         self._name = f"the {name} {path}"
         self._if_locked, self._if_damaged = if_locked, if_damaged
+        self._lock = threading.RLock()
         with self.errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self.connection = sqlite3.connect(path, timeout=timeout_s, isolation_level=None, check_same_thread=False)
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows that a query returns."""
-        with self.errors():
+        with self.errors(), self._lock:
             return self.connection.execute(query, values).fetchall()
 
     def insert_new(self, table: str, rows: Sequence[tuple[str, str | bytes]]) -> int:
         """Add the rows whose keys are new, in one transaction; returns how many were."""
-        with self.errors():
+        query = f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT DO NOTHING"
+        return self._write(lambda: self.connection.executemany(query, rows))
+
+    def insert_new_texts(self, table: str, rows: pl.LazyFrame) -> tuple[int, int]:
+        """The same for a query that returns the columns `key` and `text`; returns how many rows were new, and all rows.
+
+        One statement adds all of them, so that other threads can run meanwhile: `executemany` lets go of the
+        interpreter at every row, and would wait for the other threads each time.
+        """
+        key_size, size = pl.col("key").str.len_bytes(), pl.col("text").str.len_bytes()
+        begin = (key_size + size).cum_sum().shift(1, fill_value=0) + 1
+        places = pl.concat_str(each.cast(pl.String).str.zfill(_DIGITS) for each in (begin, key_size, size))
+        content = pl.concat_str("key", "text").str.join("", ignore_nulls=False)
+        table_of_one = rows.select(content, places.str.join("").alias("places"), pl.len().alias("count")).collect()
+        whole, sizes, count = table_of_one.row(0)
+        values = (count, whole.encode(), sizes.encode())
+        return self._write(lambda: self.connection.execute(_INSERT_PIECES.format(table=table), values)), count
+
+    def _write(self, insert: Callable[[], object]) -> int:
+        with self.errors(), self._lock:
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 before = self.connection.total_changes
-                self.connection.executemany(f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT DO NOTHING", rows)
+                insert()
                 count = self.connection.total_changes - before
                 self.connection.execute("COMMIT")
                 return count

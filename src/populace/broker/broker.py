@@ -8,10 +8,11 @@ paid for twice and no impossible one is ever used.
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
 import operator
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from populace.base.errors import (
@@ -29,9 +30,15 @@ from populace.broker.usage import Usage
 from populace.journal import OnFailure
 from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open_model
 from populace.models.reply_checks import estimate_usage, verify_replies, without_usage
+from populace.models.request_keys import request_keys
+from populace.models.scored_replies import ScoredReplies
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
 
+_MANY = 64
+"""From how many replies on a batch is stored in another thread."""
+_BATCHES_BEHIND = 2
+"""So many batches may wait for being stored while the model goes on."""
 FAILURES_IN_A_ROW = 20
 """Where failures are recorded, a model is taken to be down after so many calls without a single reply."""
 
@@ -130,9 +137,7 @@ class Broker:
             on_failure: Whether a failure of the service stops everything, with ServiceError once the calls under way
                 have ended, or is returned. A prompt that the model rejects is always returned as a failure.
         """
-        fingerprint = model.fingerprint
-        with_options = model.capabilities.options
-        keys = [request.key(fingerprint, with_options=with_options) for request in requests]
+        keys = request_keys(requests, model.fingerprint, with_options=model.capabilities.options)
         places = dict(zip(keys, range(len(keys)), strict=True))
         outcomes: dict[str, ReplyOrFailure] = dict(self._known(list(places)))
         self.usage.reused += len(outcomes)
@@ -209,10 +214,12 @@ class Broker:
         try:
             async with (
                 asyncio.timeout(left_s),
+                self._stored(purchase),
                 contextlib.aclosing(model.replies(purchase.requests[:allowed])) as batches,
             ):
                 async for batch in batches:
                     now = time.monotonic()
+                    await self._finish_storing(purchase, _BATCHES_BEHIND)
                     self._keep(purchase, batch, now - start)
                     start = now
                     self.usage.retried += model.retry_count - self._retry_counts[model.spec]
@@ -246,15 +253,54 @@ class Broker:
             self._halt(error)
 
     def _keep(self, purchase: _Purchase, batch: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
-        """Check a batch of replies, store it and count it; only then may others use it."""
+        """Check a batch of replies, store it and count it; only then may others use it.
+
+        A large batch is stored in another thread while the model goes on; `_finish_storing` does the rest.
+        """
         model, batch = purchase.model, purchase.new_in(batch)
-        outcomes = verify_replies([outcome for _, outcome in batch])
+        keys = [purchase.keys[index] for index, _ in batch]
+        outcomes = [outcome for _, outcome in batch]
+        if isinstance(batch, ScoredReplies) and len(batch) >= _MANY and self.store.path is not None:
+            arguments = (self.store, model.spec, keys, batch, seconds / len(batch))
+            future = asyncio.get_running_loop().run_in_executor(None, _store, *arguments)
+            purchase.storing.append(_Storing([index for index, _ in batch], keys, outcomes, future))
+            return
+        outcomes = verify_replies(outcomes)
         for place, reply in without_usage(outcomes):
             outcomes[place] = estimate_usage(reply, purchase.requests[batch[place][0]], model.count_tokens)
-        keys = [purchase.keys[index] for index, _ in batch]
-        self.under_way -= len(keys)
         replies = {key: each for key, each in zip(keys, outcomes, strict=True) if isinstance(each, Reply)}
         earlier = self.store.put(model.spec, list(replies.items()), seconds / len(batch)) if replies else {}
+        self._count(purchase, keys, outcomes, earlier)
+
+    @contextlib.asynccontextmanager
+    async def _stored(self, purchase: _Purchase) -> AsyncIterator[None]:
+        """Whatever happens inside, what other threads store is counted at the end."""
+        try:
+            yield
+        finally:
+            if purchase.storing:
+                await self._finish_storing(purchase)
+                self.on_replies()
+
+    async def _finish_storing(self, purchase: _Purchase, most: int = 0) -> None:
+        """Count batches that are stored by now, and wait until at most so many are not."""
+        while purchase.storing and (len(purchase.storing) > most or purchase.storing[0].future.done()):
+            first = purchase.storing[0]
+            await asyncio.wait([first.future])  # It goes on where this is cancelled.
+            purchase.storing.popleft()
+            self._count(purchase, first.keys, first.outcomes, first.future.result())
+
+    def _count(
+        self,
+        purchase: _Purchase,
+        keys: list[str],
+        outcomes: list[ReplyOrFailure],
+        earlier: dict[str, Reply],
+    ) -> None:
+        """Count a batch that is stored, and let others use it."""
+        model = purchase.model
+        self.under_way -= len(keys)
+        replies = {key: each for key, each in zip(keys, outcomes, strict=True) if isinstance(each, Reply)}
         purchase.outcomes |= replies if len(replies) == len(keys) else zip(keys, outcomes, strict=True)
         purchase.outcomes |= earlier
         if replies:
@@ -289,6 +335,20 @@ class Broker:
 _INDEX = operator.itemgetter(0)
 
 
+@dataclass(frozen=True)
+class _Storing:
+    """A batch that another thread stores; the result is what another process had stored first."""
+
+    indices: list[int]
+    keys: list[str]
+    outcomes: list[ReplyOrFailure]
+    future: asyncio.Future[dict[str, Reply]]
+
+
+def _store(store: CallStore, model: str, keys: list[str], batch: ScoredReplies, seconds: float) -> dict[str, Reply]:
+    return store.put_contents(model, keys, batch.contents(), seconds)
+
+
 @dataclass
 class _Purchase:
     """Requests that are not in the store, and what the model replied so far."""
@@ -299,6 +359,7 @@ class _Purchase:
     purpose: str
     on_failure: OnFailure
     outcomes: dict[str, ReplyOrFailure] = field(default_factory=dict)
+    storing: collections.deque[_Storing] = field(default_factory=collections.deque)
 
     def new_in(self, batch: list[tuple[int, ReplyOrFailure]]) -> list[tuple[int, ReplyOrFailure]]:
         """The first outcome of each request in a batch of the model; a second one of the same request is dropped."""
@@ -306,6 +367,8 @@ class _Purchase:
         if indices and not (min(indices) >= 0 and max(indices) < len(self.keys)):
             raise ModelError(f"{self.model.spec} replied to a request that it did not get, number {max(indices)}.")
         known = {index for index in indices if self.keys[index] in self.outcomes} if self.outcomes else set()
+        for batch_before in self.storing:
+            known |= indices.intersection(batch_before.indices)
         if len(indices) == len(batch) and not known:
             return batch
         first = dict(reversed(batch))

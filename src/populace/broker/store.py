@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pydantic_core
 
 from populace.base.errors import CallStoreError
@@ -106,11 +107,28 @@ class CallStore:
             calls: Keys and replies.
             seconds: How long each took.
         """
-        name, tail = json.dumps(model), f"{seconds:.6f},{time.time():.3f}"
+        name, tail = _frame(model, seconds)
         # In the order of keys, each page of the index changes once.
         rows = [(key, f"[{name},{reply.to_json().decode()},{tail}]") for key, reply in sorted(calls, key=_KEY)]
         new_count = self._db.insert_new("calls", rows)
         return {} if new_count == len(rows) else self.get([key for key, _ in calls])
+
+    def put_contents(
+        self, model: str, keys: list[str], contents: pl.LazyFrame, seconds: float = 0.0
+    ) -> dict[str, Reply]:
+        """The same for replies whose JSON is known; other threads can run meanwhile.
+
+        Args:
+            model: Who replied.
+            keys: Keys.
+            contents: A query that returns the JSON of each reply, in a column `reply`.
+            seconds: How long each took.
+        """
+        name, tail = _frame(model, seconds)
+        call = pl.concat_str(pl.lit(f"[{name},"), "reply", pl.lit(f",{tail}]"))
+        rows = pl.concat([pl.LazyFrame({"key": keys}), contents], how="horizontal").sort("key")
+        new_count, count = self._db.insert_new_texts("calls", rows.select("key", text=call))
+        return {} if new_count == count else self.get(keys)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove replies that cannot be used, so that they are asked for again."""
@@ -143,6 +161,11 @@ class CallStore:
 
     def __len__(self) -> int:
         return int(self._db.rows("SELECT count(*) FROM calls")[0][0])
+
+
+def _frame(model: str, seconds: float) -> tuple[str, str]:
+    """What stands before and after a reply in a call."""
+    return json.dumps(model), f"{seconds:.6f},{time.time():.3f}"
 
 
 class MemoryCallStore(CallStore):

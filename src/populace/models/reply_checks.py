@@ -71,6 +71,27 @@ def _are_proper(outcomes: Sequence[ReplyOrFailure]) -> bool:
     return True
 
 
+def are_possible(
+    logprobs: np.ndarray[Any, np.dtype[np.float64]],
+    counts: np.ndarray[Any, np.dtype[np.int64]],
+    lengths: np.ndarray[Any, np.dtype[np.int64]],
+) -> bool:
+    """Whether replies in columns pass the same checks as others, as far as numbers go.
+
+    Args:
+        logprobs: The log-probabilities of the tokens of all replies, one reply after the other.
+        counts: How many tokens each reply has.
+        lengths: How many tokens were read for each reply.
+
+    Example:
+        >>> are_possible(np.array([-0.1, 0.5]), np.array([1, 1]), np.array([9, 9]))
+        False
+    """
+    if not len(counts) or counts.min() < 1 or lengths.min() < 0 or lengths.max() > MAX_TOKENS:
+        return False
+    return _add_up(logprobs, counts.tolist())
+
+
 def _add_up(logprobs: np.ndarray[Any, np.dtype[np.float64]], counts: list[int]) -> bool:
     """Whether log-probabilities are possible ones, and add up to at most 1 within each reply that has any."""
     if not logprobs.max() <= _MAX_LOGPROB:  # Also where one is not a number.

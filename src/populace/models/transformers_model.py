@@ -32,6 +32,7 @@ from populace.models.pytorch.scoring import Distributions, Scorer
 from populace.models.pytorch.token_rows import Indices, TokenRows
 from populace.models.pytorch.tokens import ChatTokenizer
 from populace.models.pytorch.writing import MIN_P, TOP_K, TOP_P, Draft, Writer
+from populace.models.scored_replies import ScoredReplies, TokenTexts
 
 _TOP_TOKENS = 200
 _TOKENS_AT_ONCE = {"cuda": 196_608, "cpu": 4_096}
@@ -66,6 +67,7 @@ class _Parts:
     scorer: Scorer
     writer: Writer
     option_tokens: OptionTokens
+    texts: TokenTexts
 
 
 _Begun = list[tuple[Batch, Distributions | None]]
@@ -160,7 +162,8 @@ class TransformersModel(Model):
             writer = Writer(network, tokenizer.ends)
         self.notes = (*self.notes, *network.notes)
         scorer = Scorer(network, len(tokenizer.texts))
-        self._parts = _Parts(network, tokenizer, scorer, writer, OptionTokens(tokenizer.texts))
+        texts = tokenizer.texts
+        self._parts = _Parts(network, tokenizer, scorer, writer, OptionTokens(texts), TokenTexts(texts))
         device = torch.cuda.get_device_name() if self._device == "cuda" else "cpu"
         sampling = json.dumps({"min_p": MIN_P, "top_k": TOP_K, "top_p": TOP_P})
         parts = (
@@ -310,22 +313,19 @@ class TransformersModel(Model):
                 begun = await self._started(self._begin, batch)
                 results += await self._collected(begun, again=False)
             else:
-                results += self._replies(batch, distributions)
+                replies = self._replies(batch, distributions)
+                if len(parts) == 1:
+                    return replies
+                results += replies
         return results
 
     def _replies(self, batch: Batch, distributions: Distributions) -> list[tuple[int, ReplyOrFailure]]:
-        parts = self._loaded()
-        rows, which = batch.rows, batch.which
-        indices = batch.numbers
-        pairs, ends = distributions.pairs(parts.tokenizer.texts, batch.tops[which])
-        results: list[tuple[int, ReplyOrFailure]] = []
-        begin = 0
-        for index, end, length in zip(indices, ends, rows.lengths[which].tolist(), strict=True):
-            tokens = tuple(pairs[begin:end])
-            results.append((index, Reply(tokens[0][0], tokens, "stop", length, 1)))
-            begin = end
+        parts, which = self._loaded(), batch.which
+        tokens, logprobs, counts = distributions.columns(batch.tops[which])
+        numbers, lengths = batch.numbers, batch.rows.lengths[which]
+        results = ScoredReplies.of(numbers, parts.texts, tokens, logprobs, counts, lengths)
         for row in np.flatnonzero(~distributions.are_finite).tolist():
-            results[row] = indices[row], Failure("unanswered", _NO_NUMBERS)
+            results[row] = numbers[row], Failure("unanswered", _NO_NUMBERS)
         return results
 
     def _written_batches(self, prompts: Sequence[_Prompt], requests: Sequence[Request]) -> Iterator[list[_Prompt]]:

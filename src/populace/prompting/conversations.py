@@ -60,14 +60,14 @@ class Conversations:
 
     def messages(self, first: int = 0, count: int | None = None) -> list[tuple[ChatMessage, ...]]:
         """The messages to the model in each of the rows from `first` on."""
-        systems, users = self.system.slice(first, count).to_list(), self.user.slice(first, count).to_list()
+        system, users = self.system.slice(first, count), self.user.slice(first, count).to_list()
+        shared = _shared_text(system)
+        systems = [shared] * system.len() if shared else system.to_list()
         messages: list[tuple[ChatMessage, ...]]
-        if all(systems):
-            pairs = (
-                zip(repeat("system", len(systems)), systems, strict=True),
-                zip(repeat("user", len(users)), users, strict=True),
-            )
-            messages = list(zip(*pairs, strict=True))
+        if shared or all(systems):
+            roles = repeat("system", len(systems))
+            openings = repeat(("system", shared), len(systems)) if shared else zip(roles, systems, strict=True)
+            messages = list(zip(openings, zip(repeat("user", len(users)), users, strict=True), strict=True))
         else:
             messages = [
                 (("system", system), ("user", user)) if system else (("user", user),)
@@ -76,6 +76,14 @@ class Conversations:
         if self.turns is None:
             return messages
         return [opening + self.turns[first + row] for row, opening in enumerate(messages)]
+
+
+def _shared_text(column: pl.Series) -> str | None:
+    """The text of all rows of a column where there are many; as one object it is read and hashed only once."""
+    if column.len() <= FEW or not column.eq_missing(column[0]).all():
+        return None
+    text: str | None = column[0]
+    return text
 
 
 def scoring_mode(question: Question, model: Model) -> Mode:

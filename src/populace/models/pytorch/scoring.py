@@ -5,7 +5,6 @@ with the results of the batch before.
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from populace.models.pytorch.kernels import log_sums
 from populace.models.pytorch.network import Caches, Network
 from populace.models.pytorch.option_tokens import OptionTable
 from populace.models.pytorch.token_rows import Indices, TokenRows
+from populace.models.scored_replies import DECIMALS
 
 _MOST_LIKELY, _LIKELY = 10, 0.001
 """So many of the most likely tokens belong to a distribution, as far as they have this probability."""
@@ -23,8 +23,6 @@ _POSSIBLE = 1e-6
 _SMALL, _SMALL_SHARE = 1e-4, 1e-3
 """A token that can begin an option is left out if its probability is below the first, and below this share of the most
 likely such token: all that are left out move a distribution over options by less than half a hundredth."""
-_DECIMALS = 5
-"""Of log-probabilities: more would be noise, and take as much room again in the call store."""
 _SCORES_AT_ONCE = 200_000_000
 """How many scores of tokens are in memory at once."""
 
@@ -53,19 +51,16 @@ class Distributions:
         are_finite: npt.NDArray[np.bool_] = np.isfinite(self._parts[0][:, 0].numpy())
         return are_finite
 
-    def pairs(self, texts: Sequence[str], most: Indices) -> tuple[list[tuple[str, float]], list[int]]:
-        """The texts of tokens with their log-probabilities, for one prompt after the other, and where each ends.
+    def columns(self, most: Indices) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], Indices]:
+        """The tokens, their log-probabilities and how many there are for each prompt, one prompt after the other.
 
         Args:
-            texts: The text of every token.
             most: How many tokens each prompt may have.
         """
         values, places, counts = (part.numpy() for part in self._parts)
         counts = np.minimum(counts, most)
         wanted = np.arange(values.shape[1]) < counts[:, None]
-        tokens = map(texts.__getitem__, places[wanted].tolist())
-        numbers = values[wanted].astype(np.float64).round(_DECIMALS)
-        return list(zip(tokens, numbers.tolist(), strict=True)), np.cumsum(counts).tolist()
+        return places[wanted], values[wanted].astype(np.float64).round(DECIMALS), counts
 
 
 class Scorer:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -42,7 +43,7 @@ class TokenLists:
     def __getitem__(self, index: int) -> Tokens:
         return self.tokens[self.ends[index - 1] if index else 0 : self.ends[index]]
 
-    @property
+    @cached_property
     def lengths(self) -> Indices:
         """How many tokens each list has."""
         return np.diff(self.ends, prepend=0)
@@ -98,7 +99,7 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.own)
 
-    @property
+    @cached_property
     def lengths(self) -> Indices:
         """How many tokens each row has."""
         return self.beginnings.lengths[self.beginning] + self.own.lengths

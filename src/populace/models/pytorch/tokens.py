@@ -1,9 +1,10 @@
 """The tokenizer and the chat template of a model, from a GGUF file or from a folder in the format of transformers."""
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ from populace.base.errors import ModelFileError
 from populace.models.base import Request
 from populace.models.gguf_header import read_fields
 from populace.models.pytorch.token_rows import TokenLists, TokenRows
-from populace.models.pytorch.words import SPLITS, WHOLE, WordTokens, cut_text, cuts_at_spaces
+from populace.models.pytorch.words import SPLITS, WHOLE, WordTokens, cut_text, cuts_at_spaces, shared_ending
 from populace.models.vocabulary import SPECIAL_TYPES
 
 _ENDS = ("<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "<|endoftext|>", "<|eom_id|>", "<|end|>", "</s>")
 """Tokens that end a reply, whatever the file says."""
 _ALSO_ENDS = ("<|fim_pad|>", "<|repo_name|>", "<|file_sep|>")
 """Tokens that llama.cpp takes for the end as well."""
+_SAMPLE = 16
+"""Of how many requests it is seen whether they have the form of the next one."""
+_MANY = 32
+"""From how many requests of one form on, it is worth looking for what their texts end with in common."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,21 @@ class _Form:
 
 
 _WITHOUT = _Form(0, [])
+
+
+def _frame_key(request: Request) -> tuple[Any, ...]:
+    """What requests of one form have in common."""
+    messages = request[0]
+    return messages[:-1], messages[-1][0], request[1]
+
+
+def _groups(requests: Sequence[Request]) -> Iterator[tuple[tuple[Any, ...], Sequence[Request]]]:
+    """Requests with what they have in common; together where many of one form follow each other."""
+    places = range(0, len(requests) - 1, max(1, len(requests) // _SAMPLE))
+    alike = sum(_frame_key(requests[place]) == _frame_key(requests[place + 1]) for place in places)
+    if alike <= len(places) // 2:
+        return zip(map(_frame_key, requests), zip(requests, strict=True), strict=True)
+    return ((key, list(group)) for key, group in groupby(requests, _frame_key))
 
 
 class ChatTokenizer:
@@ -90,26 +110,27 @@ class ChatTokenizer:
         beginnings, number = [_WITHOUT.beginning], []
         words: list[str] = []
         ends: list[int] = []
-        pattern = self._pattern
-        for request in requests:
-            messages, lead = request[:2]
-            role, text = messages[-1]
-            key = (messages[:-1], role, lead)
+        for key, same in _groups(requests):
             form = forms.get(key)
             if form is None:
-                form = forms[key] = self._form(request, len(beginnings))
+                form = forms[key] = self._form(same[0], len(beginnings))
                 if form.number:
                     beginnings.append(form.beginning)
-            if pattern is not None:
-                text = neutralise_tokens(text, pattern)
-            if form.number and text == text.strip() and WHOLE not in text:
-                words += f"{form.before}{text}{form.after}".split(" ")
-                words.append(form.ending)
-            else:
-                words += self._cut_words(self._text(request))
-                form = _WITHOUT
-            number.append(form.number)
-            ends.append(len(words))
+            if len(same) >= _MANY and self._add_alike(same, form, words, ends):
+                number += [form.number] * len(same)
+                continue
+            for request in same:
+                text = request[0][-1][1]
+                if self._pattern is not None:
+                    text = self._neutral(text)
+                if form.number and text == text.strip() and WHOLE not in text:
+                    words += f"{form.before}{text}{form.after}".split(" ")
+                    words.append(form.ending)
+                    number.append(form.number)
+                else:
+                    words += self._cut_words(self._text(request))
+                    number.append(0)
+                ends.append(len(words))
         parts = np.cumsum([len(each) for each in beginnings])
         shared = table.lists(list(chain.from_iterable(beginnings)), parts)
         own = table.lists(words, np.array(ends, np.int64))
@@ -120,6 +141,33 @@ class ChatTokenizer:
                 self._words = None
                 return self.rows(requests)
         return rows
+
+    def _add_alike(self, requests: Sequence[Request], form: _Form, words: list[str], ends: list[int]) -> bool:
+        """Add the words of many requests of one form at once; False, with nothing added, where that is not possible.
+
+        What their texts end with in common is one word.
+        """
+        if not form.number:
+            return False
+        texts = [request[0][-1][1] for request in requests]
+        if self._pattern is not None:
+            texts = list(map(self._neutral, texts))
+        shared = shared_ending(texts)
+        ending = f"{shared[1:]}{form.after}{form.ending.removeprefix(WHOLE)}"
+        if not shared or any(map(operator.ne, map(str.strip, texts), texts)):
+            return False
+        own = [text[: -len(shared)] for text in texts]
+        whole = f" {WHOLE} {form.before}".join(own)
+        if whole.count(WHOLE) != (1 + form.before.count(WHOLE)) * (len(texts) - 1):
+            return False
+        first = len(words)
+        words += f"{form.before}{whole} {WHOLE}".split(" ")
+        sizes = np.fromiter(map(str.count, own, repeat(" ")), np.int64, len(own)) + form.before.count(" ") + 2
+        places = (np.cumsum(sizes) + first).tolist()
+        for place in places:
+            words[place - 1] = ending
+        ends += places
+        return True
 
     def _form(self, request: Request, number: int) -> _Form:
         earlier = [self._neutral(text) for _, text in request.messages[:-1]]

@@ -6,9 +6,10 @@ of the words, one after the other, are those of the text.
 """
 
 import json
+import operator
 import re
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, compress, repeat, takewhile
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ SPLITS: dict[str, str | None] = {
 }
 """How a text is cut into words, by the name in a GGUF file; None cuts every digit off and the rest as GPT-2 does."""
 _MOST_WORDS = 400_000
+_SAMPLE, _ATTEMPTS = 16, 4
+"""Of how many texts a shared ending is found, and how often with more of them, before all are compared with it."""
 _CUT = re.compile(r"(?<=\S)(?= \S)")
 
 
@@ -56,6 +59,30 @@ def cut_text(text: str) -> list[str]:
     """The words of a text, the first with the mark `WHOLE`; the others without the space before them."""
     first, *others = _CUT.split(text)
     return [WHOLE + first, *(word[1:] for word in others)]
+
+
+def shared_ending(texts: Sequence[str]) -> str:
+    """What all texts end with, from a space on at which `cut_text` cuts each of them; empty if there is no such place.
+
+    Example:
+        >>> shared_ending(["I am Ann. Which shirt?", "I am Bo. Which shirt?"])
+        ' Which shirt?'
+    """
+    sample = list(texts[:: max(1, len(texts) // _SAMPLE)])
+    for _ in range(_ATTEMPTS):
+        backwards = [text[::-1] for text in sample]
+        pairs = zip(min(backwards), max(backwards), strict=False)  # All others stand between these two.
+        ending = "".join([one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)])[::-1]
+        cut = _CUT.search(ending)
+        if cut is None:
+            return ""
+        # The character before the space belongs to it: it must be no white space in any of the texts.
+        ending = ending[cut.start() - 1 :]
+        others = list(compress(texts, map(operator.not_, map(str.endswith, texts, repeat(ending)))))
+        if not others:
+            return ending[1:]
+        sample += others[:_SAMPLE]
+    return ""
 
 
 class _Codes(dict[str, int]):

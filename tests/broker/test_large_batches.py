@@ -1,0 +1,134 @@
+"""Large batches of scored replies are stored in another thread, and are in the store before anybody uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from populace.base.errors import BudgetError, ModelError
+from populace.broker import Broker, CallSettings, CallStore
+from populace.models import Capabilities, Model, Reply, ReplyOrFailure, Request
+from populace.models.scored_replies import ScoredReplies, TokenTexts
+
+TEXTS = TokenTexts(["roof", " bridge", 'é"', "日本"])
+REQUESTS = [Request((("user", f"Person {number}: roof or bridge?"),), "Answer:", 1, 20) for number in range(1300)]
+
+
+def scored(first: int, count: int) -> Any:
+    tokens = (np.arange(2 * count) + first) % len(TEXTS.texts)
+    logprobs = np.round(-1.0 - (np.arange(2 * count) + first) % 997 / 100, 5)
+    lengths = 300 + (np.arange(count) + first) % 7
+    return ScoredReplies.of(range(first, first + count), TEXTS, tokens, logprobs, np.full(count, 2), lengths)
+
+
+class Batches(Model):
+    """Answers in batches of 600; what comes after the last one is up to the test."""
+
+    spec = fingerprint = "batches"
+    capabilities = Capabilities(top_tokens=20)
+
+    def __init__(self, error: BaseException | None = None, pause_s: float = 0.0) -> None:
+        self.error, self.pause_s = error, pause_s
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        for first in range(0, len(requests), 600):
+            yield scored(first, min(600, len(requests) - first))
+        await asyncio.sleep(self.pause_s)
+        if self.error:
+            raise self.error
+
+
+def fetch(model: Model, path: Path, **limits: Any) -> tuple[Broker, list[ReplyOrFailure] | BaseException]:
+    async def all_of_it() -> tuple[Broker, list[ReplyOrFailure] | BaseException]:
+        broker = Broker(CallStore(path), settings=CallSettings(**limits))
+        try:
+            return broker, (await broker.fetch(model, REQUESTS, "test"))[1]
+        except (BudgetError, ModelError) as error:
+            return broker, error
+        finally:
+            await broker.close()
+
+    return asyncio.run(all_of_it())
+
+
+def stored(path: Path) -> dict[str, str]:
+    with sqlite3.connect(path) as connection:
+        return dict(connection.execute("SELECT key, call FROM calls"))
+
+
+def test_what_is_stored_in_columns_is_what_is_stored_one_by_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 12.5)
+    broker, replies = fetch(Batches(), tmp_path / "calls.sqlite")
+    expected = [reply for first, count in ((0, 600), (600, 600), (1200, 100)) for _, reply in scored(first, count)]
+    assert replies == expected
+    assert (broker.usage.calls, broker.usage.reused, broker.under_way) == (1300, 0, 0)
+    assert broker.usage.prompt_tokens == sum(reply.prompt_tokens for reply in expected)
+    calls = stored(tmp_path / "calls.sqlite")
+    other = CallStore(tmp_path / "other.sqlite")
+    keys = [request.key("batches") for request in REQUESTS]
+    other.put("batches", list(zip(keys, expected, strict=True)))
+    other.close()
+    ours = {key: call.split("],")[:-1] for key, call in calls.items()}
+    assert ours == {key: call.split("],")[:-1] for key, call in stored(tmp_path / "other.sqlite").items()}
+    assert all(call.endswith(",12.500]") for call in calls.values())
+    again, replies = fetch(Batches(ModelError("not asked again")), tmp_path / "calls.sqlite")
+    assert replies == expected and again.usage.reused == 1300
+
+
+def test_a_reply_that_another_process_stored_first_counts(tmp_path, monkeypatch):
+    path, first = tmp_path / "calls.sqlite", Reply("bridge", (("bridge", -0.5),), "stop", 9, 1)
+
+    def put_before(store: CallStore, model: str, keys: list[str], *others: Any) -> dict[str, Reply]:
+        with monkeypatch.context() as patch:
+            patch.setattr(CallStore, "put_contents", put_contents)
+            if REQUESTS[3].key("batches") in keys:
+                store.put(model, [(REQUESTS[3].key("batches"), first)])
+            return store.put_contents(model, keys, *others)
+
+    put_contents = CallStore.put_contents
+    monkeypatch.setattr(CallStore, "put_contents", put_before)
+    _, replies = fetch(Batches(), path)
+    assert isinstance(replies, list) and replies[3] == first and replies[4] == scored(0, 600)[4][1]
+
+
+def test_a_large_batch_is_stored_in_another_thread(tmp_path, monkeypatch):
+    threads, put_contents = [], CallStore.put_contents
+
+    def put(*arguments: Any) -> Any:
+        threads.append(threading.current_thread())
+        return put_contents(*arguments)
+
+    monkeypatch.setattr(CallStore, "put_contents", put)
+    fetch(Batches(), tmp_path / "calls.sqlite")
+    assert len(threads) == 3 and threading.main_thread() not in threads
+
+
+def test_of_two_replies_to_one_request_the_first_counts_also_while_it_is_being_stored(tmp_path):
+    class Twice(Batches):
+        async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+            async for batch in super().replies(requests):
+                yield batch
+                yield [(index, Reply("second", (), "stop", 1, 1)) for index, _ in batch]
+
+    broker, replies = fetch(Twice(), tmp_path / "calls.sqlite")
+    assert isinstance(replies, list) and "second" not in {reply.text for reply in replies}
+    assert broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == 1300 and broker.under_way == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "limits"),
+    [(Batches(ModelError("broken")), {}), (Batches(pause_s=30.0), {"max_seconds": 0.5})],
+    ids=["error", "time"],
+)
+def test_what_was_being_stored_when_a_model_fails_is_kept_and_counted(tmp_path, model, limits, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.REQUESTS", REQUESTS[:600])
+    broker, error = fetch(model, tmp_path / "calls.sqlite", **limits)
+    assert isinstance(error, BudgetError | ModelError)
+    assert broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == 600 and broker.under_way == 0
