@@ -6,7 +6,7 @@ import random
 import pytest
 
 from populace.models import Request
-from populace.models.request_keys import request_keys
+from populace.models.base import request_keys
 
 _PIECES = ['"', ",", '","', "\\", "[", "]", "\n", "\x00", "é", "日本", "😀", "text", " ", "\u2028", "\x7f"]
 

@@ -29,8 +29,8 @@ from populace.broker.store import CallStore
 from populace.broker.usage import Usage
 from populace.journal import OnFailure
 from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open_model
+from populace.models.base import request_keys
 from populace.models.reply_checks import estimate_usage, verify_replies, without_usage
-from populace.models.request_keys import request_keys
 from populace.models.scored_replies import ScoredReplies
 
 _ABANDONED = Failure("unanswered", "the call was abandoned")
