@@ -35,7 +35,7 @@ from populace.models.pytorch.writing import MIN_P, TOP_K, TOP_P, Draft, Writer
 from populace.models.scored_replies import ScoredReplies, TokenTexts
 
 _TOP_TOKENS = 200
-_TOKENS_AT_ONCE = {"cuda": 196_608, "cpu": 4_096}
+_TOKENS_AT_ONCE = {"cuda": 245_760, "cpu": 4_096}
 """How many tokens of prompts are computed in one batch at most, those that are shared counted once."""
 _NUMBERS_AT_ONCE = 600_000_000
 """How many numbers the widest step of a batch has at most; it keeps several processes on one GPU within its memory."""
