@@ -1,4 +1,4 @@
-"""Fine-tuning on web sessions: zero-shot, fine-tuned, without reasoning, and with shuffled reasoning, side by side.
+"""Fine-tuning on web sessions: zero-shot, fine-tuned, with, without and with shuffled reasoning, side by side.
 
 Sessions with a known truth are made up, a model learns from training people in training shops as with `populace train`,
 and next actions are predicted for unseen people and for unseen shops. With a writer, reasoning traces are added and
@@ -41,7 +41,9 @@ from populace.worlds.web.sessions import WebSessions, join_sessions
 SEED = 1
 """The seed of the sessions."""
 
-THINKING: dict[SessionReasoning, Thinking] = {"none": "none", "recorded": "own", "shuffled": "own"}
+THINKING: dict[SessionReasoning, Thinking] = {
+    "none": "none", "hidden": "none", "recorded": "own", "shuffled": "own",
+}  # fmt: skip
 """How a model that learned with reasoning of a kind is asked."""
 HELD_OUT = ("unseen_people", "unseen_shops")
 """The parts that are predicted."""
@@ -49,6 +51,7 @@ PAIRS = [
     ("fine-tuned", "zero-shot"),
     ("fine-tuned", "majority"),
     ("fine-tuned", "majority by page"),
+    ("fine-tuned, recorded reasoning", "fine-tuned, hidden reasoning"),
     ("fine-tuned, recorded reasoning", "fine-tuned"),
     ("fine-tuned, recorded reasoning", "fine-tuned, shuffled reasoning"),
 ]

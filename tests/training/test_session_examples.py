@@ -83,6 +83,17 @@ def test_with_reasoning_the_thought_is_learned_and_then_told() -> None:
     assert acts.select(pl.col("user").str.contains(told, literal=True).all()).item()
 
 
+def test_hidden_reasoning_learns_the_actions_that_have_a_thought_without_it() -> None:
+    hidden = SessionSource(THOUGHTFUL, Letters(), reasoning="hidden")
+    recorded = SessionSource(THOUGHTFUL, Letters(), reasoning="recorded")
+    assert len(hidden) == len(recorded) < len(SessionSource(THOUGHTFUL, Letters()))
+    table = everything(hidden)
+    assert not table.select((pl.col("task") == "web sessions: reasoning").any()).item()
+    assert not table.select(pl.col("user").str.contains("What you think:", literal=True).any()).item()
+    acts = [each.filter(pl.col("task") == "web sessions: action").height for each in (table, everything(recorded))]
+    assert acts[0] == acts[1]
+
+
 def test_shuffled_reasoning_is_never_ones_own() -> None:
     table = everything(SessionSource(THOUGHTFUL, Letters(), reasoning="shuffled"))
     thoughts = table.filter(pl.col("task") == "web sessions: reasoning")
@@ -92,5 +103,5 @@ def test_shuffled_reasoning_is_never_ones_own() -> None:
 def test_sessions_without_reasoning_cannot_teach_it() -> None:
     with pytest.raises(TrainingError, match="recorded reasoning"):
         SessionSource(SESSIONS, Letters(), reasoning="recorded")
-    with pytest.raises(TrainingError, match="none, recorded or shuffled"):
+    with pytest.raises(TrainingError, match="none, hidden, recorded or shuffled"):
         SessionSource(SESSIONS, Letters(), reasoning="some")  # type: ignore[arg-type]

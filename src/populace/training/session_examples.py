@@ -7,7 +7,7 @@ text, and, with reasoning, the thought before them.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -22,8 +22,8 @@ from populace.training.examples import SCHEMA, TrainingExamples
 from populace.training.rendering import Vocabulary, render_shares, render_texts
 from populace.worlds.web.sessions import WebSessions
 
-SessionReasoning = Literal["none", "recorded", "shuffled"]
-"""Whether reasoning is learned with the actions: not at all, as recorded, or that of other people."""
+SessionReasoning = Literal["none", "hidden", "recorded", "shuffled"]
+"""Whether reasoning is learned: not at all, not but for the same actions as with it, as recorded, or others' own."""
 
 
 class SessionSource:
@@ -32,7 +32,8 @@ class SessionSource:
     Args:
         sessions: The sessions that may be learned from.
         vocabulary: The tokens of the model that is trained.
-        reasoning: `none` leaves reasoning out. `recorded` also teaches what was thought before each action, and tells
+        reasoning: `none` leaves reasoning out. `hidden` does too, and learns only the actions that have a recorded
+            thought: it differs from `recorded` in reasoning alone. `recorded` also teaches what was thought before each action, and tells
             it before the action; actions without a recorded thought are left out. `shuffled` does so with the thoughts
             of other people, as a control.
         licence: What may be done with the sessions.
@@ -56,8 +57,8 @@ class SessionSource:
         size: int = 500,
         seed: int = 0,
     ) -> None:
-        if reasoning not in ("none", "recorded", "shuffled"):
-            raise TrainingError(f"reasoning is none, recorded or shuffled, not {reasoning!r}.")
+        if reasoning not in get_args(SessionReasoning):
+            raise TrainingError(f"reasoning is none, hidden, recorded or shuffled, not {reasoning!r}.")
         shuffled = shuffle_reasoning(sessions, seed) if reasoning == "shuffled" else sessions
         cases = NextActionCases.from_sessions(shuffled, first=True)
         table = cases.table
@@ -79,7 +80,7 @@ class SessionSource:
     def examples(self, part: int, pass_number: int = 0) -> TrainingExamples:
         """The examples of a part: for each action its type, its element and its text, and the thought before it."""
         cases = replace(self._cases, table=self._cases.table.filter(pl.Series(self._part == part)))
-        pairs = answered_questions(cases, thinking=self.reasoning != "none")
+        pairs = answered_questions(cases, thinking=self.reasoning in ("recorded", "shuffled"))
         if not pairs:
             return TrainingExamples.concat([])
         table = pl.concat([self._rendered(inquiry, answers) for inquiry, answers in pairs])
