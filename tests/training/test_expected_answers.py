@@ -1,6 +1,7 @@
 """What people like somebody answered: targets with less chance in them."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -146,3 +147,13 @@ def test_a_plan_says_how_much_of_it() -> None:
         TrainingPlan(name="mine", data=[{"situations": 2, "expected": 0.5}], licences=["CC0"])
     plan = TrainingPlan(name="mine", data=[{"decisions": "x", "expected": 0.5}], licences=["CC0"])
     assert plan.data[0].expected == 0.5
+
+
+def test_a_source_in_files_gives_the_same_examples_and_is_small_to_send(tiny_base: Path, tmp_path: Path) -> None:
+    decisions, _ = _survey(people=200, items=20)
+    expected = expected_answers(decisions, seed=1)
+    source = DecisionSource(decisions, ModelVocabulary(tiny_base), size=1000, expected=expected, expected_share=0.5)
+    stored = source.stored_in(tmp_path / "source")
+    assert len(pickle.dumps(stored)) < len(pickle.dumps(source)) / 4
+    for part in range(source.parts):
+        assert stored.examples(part, 1).table.equals(source.examples(part, 1).table)

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -53,6 +54,22 @@ def test_a_plan_trains_scores_and_leaves_an_adapter_with_its_manifest(tmp_path, 
         assert read_adapter(tmp_path / "out" / "tiny.gguf").card.figures == adapter.card.figures
     assert "tiny is trained already" in again.stdout
     assert "sharing yes" in " ".join(again.stdout.split())
+
+
+def test_an_adapter_may_keep_a_part_of_what_it_learned_also_after_an_interruption(tmp_path, corpus, tiny_base):
+    data = [{"decisions": "corpus", "passes": 1, "expected": 0.5}]
+    settings = {"rank": 2, "length": 640, "batch": 4, "pool": 1, "check_every": 1}
+    tensors = {}
+    for strength in (1.0, 0.5):
+        path = plan_file(tmp_path, tiny_base, data=data, settings={**settings, "strength": strength})
+        training = PlannedTraining(TrainingPlan.read(path), tmp_path / f"out {strength}")
+        training.train("cpu")
+        training.train("cpu")  # Nothing is left to learn, and what is kept stays the same.
+        tensors[strength] = read_adapter(training.adapter_file).tensors
+    for name, (a, b) in tensors[1.0].items():
+        assert np.allclose(tensors[0.5][name][0], a)
+        assert np.allclose(tensors[0.5][name][1], b / 2, atol=1e-5)
+        assert np.abs(b).max() > 0
 
 
 def test_made_up_situations_make_an_adapter_calibrated(tmp_path, corpus, tiny_base):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,6 +55,41 @@ class Form:
 
 PLAIN = Form(Variation())
 """A task asked as its card words it."""
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Situations with numbers in place of their texts, and the texts in the order of their numbers."""
+
+    rows: pl.DataFrame
+    texts: dict[str, pl.Series]
+
+
+@dataclass(frozen=True)
+class _StoredTables:
+    """The same in files, read when they are needed."""
+
+    folder: Path
+    names: tuple[str, ...]
+
+    @classmethod
+    def write(cls, tables: _Tables | _StoredTables, folder: Path) -> _StoredTables:
+        """Write tables to a folder."""
+        folder.mkdir(parents=True)
+        tables.rows.write_ipc(folder / "rows.arrow")
+        for name, texts in tables.texts.items():
+            texts.alias(name).to_frame().write_ipc(folder / f"{name}.arrow")
+        return cls(folder, tuple(tables.texts))
+
+    @functools.cached_property
+    def rows(self) -> pl.DataFrame:
+        """The situations."""
+        return pl.read_ipc(self.folder / "rows.arrow")
+
+    @functools.cached_property
+    def texts(self) -> dict[str, pl.Series]:
+        """The texts."""
+        return {name: pl.read_ipc(self.folder / f"{name}.arrow")[name] for name in self.names}
 
 
 class DecisionSource:
@@ -106,13 +144,23 @@ class DecisionSource:
         key = pl.when(pl.col("profile") == "{}").then(pl.col("seen")).otherwise(pl.col("profile"))
         self._part = _part_numbers(rows.select(key.alias("key"))["key"], self.parts, seed)
         # Each profile and each situation is held once, which makes a source small to send to other processes.
-        self._texts = {name: rows[name].unique().sort() for name in ("task", "profile", "seen")}
-        codes = [pl.col(name).replace_strict(texts, _codes(texts)) for name, texts in self._texts.items()]
-        self._rows = rows.with_columns(codes)
+        texts = {name: rows[name].unique().sort() for name in ("task", "profile", "seen")}
+        codes = [pl.col(name).replace_strict(words, _codes(words)) for name, words in texts.items()]
+        self._tables: _Tables | _StoredTables = _Tables(rows.with_columns(codes), texts)
         self._forms: dict[tuple[str, int, int], tuple[int, str, str, list[str]]] = {}
 
     def __len__(self) -> int:
-        return self._rows.height
+        return self._tables.rows.height
+
+    def stored_in(self, folder: Path) -> DecisionSource:
+        """The same source with its tables in files, so that it is small to send to other processes.
+
+        Args:
+            folder: Where the files are written; they have to stay as long as the source is used.
+        """
+        stored = copy.copy(self)
+        stored._tables = _StoredTables.write(self._tables, folder)
+        return stored
 
     def examples(self, part: int, pass_number: int = 0) -> TrainingExamples:
         """The examples of a part, in the forms of one pass."""
@@ -137,8 +185,9 @@ class DecisionSource:
         return TrainingExamples(pl.concat(tables)), rows.select("task", "profile", "seen")
 
     def _part_rows(self, part: int) -> pl.DataFrame:
-        rows = self._rows.filter(pl.Series(self._part == part)).sort("task", "profile", "seen")
-        return rows.with_columns(texts[rows[name]].alias(name) for name, texts in self._texts.items())
+        tables = self._tables
+        rows = tables.rows.filter(pl.Series(self._part == part)).sort("task", "profile", "seen")
+        return rows.with_columns(texts[rows[name]].alias(name) for name, texts in tables.texts.items())
 
     def _systems(self, rows: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
         """The profile of each row as text; rows of one task without profiles share one."""

@@ -50,8 +50,8 @@ class DataPart(pydantic.BaseModel):
         situations: In place of it, how many parts of made-up situations.
         kinds: Which kinds of made-up situations, such as `others`; all by default.
         sessions: In place of both, a log of web sessions, as `WebSessions.read` takes it, or what is made up.
-        reasoning: Whether the thoughts in sessions are learned: `none`, `recorded`, or `hidden` and `shuffled` as controls;
-            see `SessionSource`.
+        reasoning: Whether the thoughts in sessions are learned: `none`, `recorded`, or one of the controls `hidden` and
+            `shuffled`; see `SessionSource`.
         runs: In place of these, the folder of a recorded run, or of several: what its model answered is learned.
         feedback: In place of these, the folder `feedback` of a workspace: rewritten answers and good ones are learned.
         licence: The licence of a log of sessions, of runs or of feedback, which have no place for it.

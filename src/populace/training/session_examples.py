@@ -32,9 +32,9 @@ class SessionSource:
     Args:
         sessions: The sessions that may be learned from.
         vocabulary: The tokens of the model that is trained.
-        reasoning: `none` leaves reasoning out. `hidden` does too, and learns only the actions that have a recorded
-            thought: it differs from `recorded` in reasoning alone. `recorded` also teaches what was thought before each action, and tells
-            it before the action; actions without a recorded thought are left out. `shuffled` does so with the thoughts
+        reasoning: `none` leaves reasoning out. `recorded` also teaches what was thought before each action, and tells
+            it before the action; actions without a recorded thought are left out. `hidden` learns the same actions as
+            `recorded` without the thoughts, so that the two differ in reasoning alone. `shuffled` teaches the thoughts
             of other people, as a control.
         licence: What may be done with the sessions.
         size: How many actions a part has, about.

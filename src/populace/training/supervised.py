@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import multiprocessing.resource_tracker
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pydantic
@@ -37,6 +38,15 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class LargeSource(Source, Protocol):
+    """A source that can put what it holds into files before it is sent to other processes."""
+
+    def stored_in(self, folder: Path) -> Source:
+        """The same source, with its tables in a folder that does not exist yet."""
+        ...
+
+
 class SupervisedSettings(pydantic.BaseModel):
     """How a network is trained.
 
@@ -49,6 +59,10 @@ class SupervisedSettings(pydantic.BaseModel):
 
     rank: int = pydantic.Field(default=32, ge=0, le=512, description="The rank of the adapter; 0 trains all weights.")
     matrices: tuple[Matrix, ...] = pydantic.Field(default=MATRICES, description="What an adapter changes.")
+    strength: float = pydantic.Field(
+        default=1.0, gt=0, le=1,
+        description="How much of the learned change the adapter keeps; less of it is less sure where it knows little.",
+    )  # fmt: skip
     length: int = pydantic.Field(default=1024, ge=32, le=32_768, description="Tokens in a packed sequence.")
     batch: int = pydantic.Field(default=64, ge=1, le=4096, description="Sequences in a step.")
     learning_rate: float = pydantic.Field(default=1e-3, gt=0, le=1, description="The highest learning rate.")
@@ -246,10 +260,20 @@ class Trainer:
                 break
 
     def _rendered(self, sources: Sequence[Source], order: list[Lesson]) -> Generator[Sequences]:
-        rendering = _Rendering(sources, self.vocabulary, order, self.settings.length)
         if not self.workers:
+            rendering = _Rendering(sources, self.vocabulary, order, self.settings.length)
             yield from (rendering[place] for place in range(len(rendering)))
             return
+        with tempfile.TemporaryDirectory(prefix="populace-") as folder:
+            # A process starts only when the one before it has read what it is sent, so little is sent.
+            stored = [
+                each.stored_in(Path(folder) / str(number)) if isinstance(each, LargeSource) else each
+                for number, each in enumerate(sources)
+            ]
+            yield from self._loaded(_Rendering(stored, self.vocabulary, order, self.settings.length))
+
+    def _loaded(self, rendering: _Rendering) -> Generator[Sequences]:
+        """What other processes render."""
         loader = training_library("torch.utils.data").DataLoader(
             rendering, batch_size=None, num_workers=self.workers, multiprocessing_context="spawn", prefetch_factor=4
         )
