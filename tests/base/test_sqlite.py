@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from populace.base.errors import StorageError
@@ -27,3 +28,12 @@ def test_a_file_that_may_only_be_read_is_named_with_a_way_out(tmp_path: Path) ->
     database.rows("PRAGMA query_only = 1")
     with pytest.raises(StorageError, match="cannot be written"):
         database.insert_new("kept", [("a", "b")])
+
+
+def test_no_texts_add_no_row(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "calls.sqlite")
+    database.rows("CREATE TABLE kept (key TEXT PRIMARY KEY, text TEXT)")
+    texts = pl.LazyFrame({"key": ["a"], "text": ["é"]})
+    assert database.insert_new_texts("kept", texts.head(0)) == (0, 0)
+    assert database.insert_new_texts("kept", texts) == (1, 1)
+    assert database.rows("SELECT * FROM kept") == [("a", "é")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from populace.base.errors import BudgetError, ModelError
+from populace.base.errors import BudgetError, ModelError, StorageError
 from populace.broker import Broker, CallSettings, CallStore
 from populace.models import Capabilities, Model, Reply, ReplyOrFailure, Request
 from populace.models.scored_replies import ScoredReplies, TokenTexts
@@ -49,8 +50,8 @@ def fetch(model: Model, path: Path, **limits: Any) -> tuple[Broker, list[ReplyOr
     async def all_of_it() -> tuple[Broker, list[ReplyOrFailure] | BaseException]:
         broker = Broker(CallStore(path), settings=CallSettings(**limits))
         try:
-            return broker, (await broker.fetch(model, REQUESTS, "test"))[1]
-        except (BudgetError, ModelError) as error:
+            return broker, (await broker.fetch(await broker.model(model), REQUESTS, "test"))[1]
+        except (BudgetError, ModelError, StorageError) as error:
             return broker, error
         finally:
             await broker.close()
@@ -132,3 +133,77 @@ def test_what_was_being_stored_when_a_model_fails_is_kept_and_counted(tmp_path, 
     broker, error = fetch(model, tmp_path / "calls.sqlite", **limits)
     assert isinstance(error, BudgetError | ModelError)
     assert broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == 600 and broker.under_way == 0
+
+
+def slow_put(monkeypatch: pytest.MonkeyPatch, seconds: float, failing: frozenset[str] = frozenset()) -> None:
+    """Storing takes a while; a batch with one of the keys cannot be stored."""
+    put_contents = CallStore.put_contents
+
+    def put(store: CallStore, model: str, keys: list[str], *others: Any) -> Any:
+        time.sleep(seconds)
+        if failing.intersection(keys):
+            raise StorageError("the disk is full")
+        return put_contents(store, model, keys, *others)
+
+    monkeypatch.setattr(CallStore, "put_contents", put)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_batches_that_are_being_stored_when_a_run_is_cancelled_are_kept_and_counted(tmp_path, times, monkeypatch):
+    slow_put(monkeypatch, 0.3)
+
+    async def cancelled() -> Broker:
+        broker = Broker(CallStore(tmp_path / "calls.sqlite"))
+        task = asyncio.create_task(broker.fetch(Batches(), REQUESTS, "test"))
+        for _ in range(times):
+            await asyncio.sleep(0.1)
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await broker.close()
+        return broker
+
+    broker = asyncio.run(cancelled())
+    assert broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == 1300 and broker.under_way == 0
+
+
+def test_a_batch_that_cannot_be_stored_is_an_error_and_the_others_are_kept_and_counted(tmp_path, monkeypatch):
+    slow_put(monkeypatch, 0.1, frozenset([REQUESTS[0].key("batches")]))
+    broker, error = fetch(Batches(), tmp_path / "calls.sqlite")
+    assert isinstance(error, StorageError)
+    assert broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == 700 and broker.under_way == 0
+
+
+def test_a_store_is_closed_after_what_another_thread_is_writing(tmp_path):
+    database = CallStore(tmp_path / "calls.sqlite")._db
+    begun = threading.Event()
+
+    def write() -> None:
+        begun.set()
+        time.sleep(0.1)
+        database.connection.execute("INSERT INTO calls VALUES ('a', 'b')")
+
+    thread = threading.Thread(target=database._write, args=(write,))
+    thread.start()
+    begun.wait()
+    database.close()
+    thread.join()
+    assert stored(tmp_path / "calls.sqlite") == {"a": "b"}
+
+
+def test_a_limit_of_tokens_stops_a_model_after_the_batch_that_reaches_it(tmp_path):
+    class Halting(Batches):
+        async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+            async for batch in super().replies(requests):
+                if self.halted:
+                    return
+                yield batch
+
+    broker, error = fetch(Halting(), tmp_path / "calls.sqlite", max_tokens=1000)
+    assert isinstance(error, BudgetError) and broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == 600
+
+
+def test_time_that_ends_while_the_last_replies_are_stored_does_not_make_them_fail(tmp_path, monkeypatch):
+    slow_put(monkeypatch, 0.6)
+    _, replies = fetch(Batches(), tmp_path / "calls.sqlite", max_seconds=0.5)
+    assert isinstance(replies, list) and len(replies) == 1300

@@ -111,7 +111,20 @@ def _return_zeros(vectors: Any, width: int, kv_heads: int, *arguments: Any) -> A
     return vectors[:, : -2 * kv_heads] * 0
 
 
-@pytest.mark.parametrize(("attend", "problem"), [(_raise, "RuntimeError: PassManager"), (_return_zeros, "differ by")])
+def _fail_after_a_long_beginning(vectors: Any, width: int, kv_heads: int, shared: Any, angles: Any) -> Any:
+    if shared and shared[0].shape[2] > 128:
+        raise RuntimeError("a loop over several blocks of keys")
+    return _return_zeros(vectors, width, kv_heads)
+
+
+@pytest.mark.parametrize(
+    ("attend", "problem"),
+    [
+        (_raise, "RuntimeError: PassManager"),
+        (_return_zeros, "differ by"),
+        (_fail_after_a_long_beginning, "several blocks of keys"),
+    ],
+)
 def test_a_kernel_that_fails_on_a_gpu_is_not_used_and_the_user_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attend: Any, problem: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from typing import Any
 
 import pytest
 
@@ -29,3 +30,14 @@ def test_keys_of_many_requests_are_those_of_each(with_options: bool) -> None:
     expected = [request.key("é", with_options=with_options) for request in requests]
     assert request_keys(requests, "é", with_options=with_options) == expected
     assert request_keys([], "model 1") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("temperature", (1.0, 1)), ("temperature", (0.0, -0.0)), ("max_tokens", (1, True)), ("seed", (2, 2.0))],
+)
+def test_numbers_that_are_equal_and_written_differently_keep_their_own_keys(
+    name: str, numbers: tuple[Any, ...]
+) -> None:
+    requests = [Request((("user", f"Person {n}"),))._replace(**{name: numbers[n // 50]}) for n in range(100)]
+    assert request_keys(requests, "model 1") == [request.key("model 1") for request in requests]

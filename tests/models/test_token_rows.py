@@ -124,6 +124,14 @@ def test_texts_with_a_shared_ending_have_the_tokens_of_the_whole_text(tmp_path: 
             assert [rows.row(index) for index in range(len(rows))] == whole, repr(ending)
 
 
+def test_a_shared_ending_with_the_mark_of_a_word_is_not_read_as_that_mark(tmp_path: Path) -> None:
+    chat = tokenizer(tmp_path / "m", "qwen2")
+    asked = [Request((("user", f"Person {number} says \0abc"),), "Answer:", top=5) for number in range(40)]
+    rows = chat.rows(asked)
+    assert chat._words is not None, "the words are no longer read one by one"
+    assert [rows.row(index) for index in range(40)] == [chat.encode(chat._text(request)) for request in asked]
+
+
 def test_a_shared_ending_begins_where_every_text_is_cut() -> None:
     assert shared_ending(["a b. Which one?", "c. Which one?"] * 40) == " Which one?"
     assert shared_ending([*["a b. Which one?"] * 500, "c Which one?"]) == " one?"

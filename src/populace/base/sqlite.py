@@ -17,7 +17,7 @@ from populace.base.errors import CallStoreError, StorageError
 _DIGITS = 12
 _INSERT_PIECES = f"""
 WITH RECURSIVE
-numbers(number) AS (SELECT 0 UNION ALL SELECT number + 1 FROM numbers WHERE number + 1 < ?1),
+numbers(number) AS (SELECT 0 WHERE ?1 > 0 UNION ALL SELECT number + 1 FROM numbers WHERE number + 1 < ?1),
 places(begin, key_size, size) AS (
     SELECT CAST(substr(?3, number * {3 * _DIGITS} + 1, {_DIGITS}) AS INTEGER),
            CAST(substr(?3, number * {3 * _DIGITS} + {_DIGITS + 1}, {_DIGITS}) AS INTEGER),
@@ -49,6 +49,11 @@ class SharedDatabase:
         with self.errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self.connection = sqlite3.connect(path, timeout=timeout_s, isolation_level=None, check_same_thread=False)
+
+    def close(self) -> None:
+        """Close the file, after what another thread is writing."""
+        with self._lock:
+            self.connection.close()
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows that a query returns."""

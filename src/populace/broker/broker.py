@@ -38,7 +38,7 @@ _ABANDONED = Failure("unanswered", "the call was abandoned")
 _MANY = 64
 """From how many replies on a batch is stored in another thread."""
 _BATCHES_BEHIND = 2
-"""So many batches may wait for being stored while the model goes on."""
+"""How many batches may still be under way to the store when another one is added."""
 FAILURES_IN_A_ROW = 20
 """Where failures are recorded, a model is taken to be down after so many calls without a single reply."""
 
@@ -213,8 +213,8 @@ class Broker:
         self._retry_counts.setdefault(model.spec, model.retry_count)
         try:
             async with (
-                asyncio.timeout(left_s),
                 self._stored(purchase),
+                asyncio.timeout(left_s),
                 contextlib.aclosing(model.replies(purchase.requests[:allowed])) as batches,
             ):
                 async for batch in batches:
@@ -225,7 +225,7 @@ class Broker:
                     self.usage.retried += model.retry_count - self._retry_counts[model.spec]
                     self._retry_counts[model.spec] = model.retry_count
                     self.on_replies()
-                    if len(purchase.outcomes) < allowed:
+                    if purchase.outcome_count < allowed:
                         self._halt_at_limit()
         except ModelError as error:
             self._halt(error)
@@ -255,12 +255,14 @@ class Broker:
     def _keep(self, purchase: _Purchase, batch: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
         """Check a batch of replies, store it and count it; only then may others use it.
 
-        A large batch is stored in another thread while the model goes on; `_finish_storing` does the rest.
+        A large batch is stored in another thread while the model goes on; `_finish_storing` does the rest. Where tokens
+        or money are limited it is not: the model must not go on before the batch is counted.
         """
         model, batch = purchase.model, purchase.new_in(batch)
         keys = [purchase.keys[index] for index, _ in batch]
         outcomes = [outcome for _, outcome in batch]
-        if isinstance(batch, ScoredReplies) and len(batch) >= _MANY and self.store.path is not None:
+        may_wait = self.store.path is not None and not self.settings.limits_spending
+        if may_wait and isinstance(batch, ScoredReplies) and len(batch) >= _MANY:
             arguments = (self.store, model.spec, keys, batch, seconds / len(batch))
             future = asyncio.get_running_loop().run_in_executor(None, _store, *arguments)
             purchase.storing.append(_Storing([index for index, _ in batch], keys, outcomes, future))
@@ -274,13 +276,19 @@ class Broker:
 
     @contextlib.asynccontextmanager
     async def _stored(self, purchase: _Purchase) -> AsyncIterator[None]:
-        """Whatever happens inside, what other threads store is counted at the end."""
+        """Whatever happens inside, and however often it is cancelled, what other threads store is counted."""
         try:
             yield
         finally:
-            if purchase.storing:
-                await self._finish_storing(purchase)
-                self.on_replies()
+            problems: list[BaseException] = []
+            while purchase.storing:
+                try:
+                    await self._finish_storing(purchase)
+                    self.on_replies()
+                except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 - the first is raised below.
+                    problems.append(problem)
+            if problems:
+                raise problems[0]
 
     async def _finish_storing(self, purchase: _Purchase, most: int = 0) -> None:
         """Count batches that are stored by now, and wait until at most so many are not."""
@@ -360,6 +368,11 @@ class _Purchase:
     on_failure: OnFailure
     outcomes: dict[str, ReplyOrFailure] = field(default_factory=dict)
     storing: collections.deque[_Storing] = field(default_factory=collections.deque)
+
+    @property
+    def outcome_count(self) -> int:
+        """How many requests have an outcome, those that are being stored included."""
+        return len(self.outcomes) + sum(len(each.keys) for each in self.storing)
 
     def new_in(self, batch: list[tuple[int, ReplyOrFailure]]) -> list[tuple[int, ReplyOrFailure]]:
         """The first outcome of each request in a batch of the model; a second one of the same request is dropped."""

@@ -48,6 +48,11 @@ class CallSettings(PlainData):
         "without end at the keyboard, 15 minutes in Studio.",
     )
 
+    @property
+    def limits_spending(self) -> bool:
+        """Whether tokens or money are limited, which only a reply tells."""
+        return self.max_tokens is not None or self.max_money is not None
+
     def check(self, usage: Usage, seconds: float, *, calls: bool = True) -> None:
         """Raise BudgetError where a limit is reached.
 

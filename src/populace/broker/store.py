@@ -87,7 +87,7 @@ class CallStore:
 
     def close(self) -> None:
         """Close the file."""
-        self._db.connection.close()
+        self._db.close()
 
     def get(self, keys: Sequence[str]) -> dict[str, Reply]:
         """The replies that are known among these keys."""

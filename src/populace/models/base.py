@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -66,6 +66,7 @@ _FEW = 4
 """So many requests of one frame are not worth a common beginning."""
 _SAMPLE = 16
 """Of how many requests it is seen whether they are like the next one."""
+_NUMBERS = ("max_tokens", "top", "temperature", "seed")
 
 
 def request_keys(requests: Sequence[Request], fingerprint: str, *, with_options: bool = False) -> list[str]:
@@ -99,7 +100,7 @@ def request_keys(requests: Sequence[Request], fingerprint: str, *, with_options:
     keys: list[str] = []
     for shared, group in groupby(requests, frame):
         same = list(group)
-        if len(same) <= _FEW or not shared:
+        if len(same) <= _FEW or not shared or not _are_written_alike(same):
             keys += [request.key(fingerprint, with_options=with_options) for request in same]
             continue
         earlier, role, others = shared
@@ -112,6 +113,15 @@ def request_keys(requests: Sequence[Request], fingerprint: str, *, with_options:
             content.update(text + after)
             keys.append(content.hexdigest())
     return keys
+
+
+def _are_written_alike(requests: Sequence[Request]) -> bool:
+    """Whether the numbers of equal requests have the same JSON: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    fields: list[Any] = list(chain.from_iterable(requests))
+    width = len(Request._fields)
+    columns = [fields[Request._fields.index(name) :: width] for name in _NUMBERS]
+    # Requests that were made together hold the same objects, and few are left to write.
+    return all(len(set(map(repr, {id(each): each for each in column}.values()))) == 1 for column in columns)
 
 
 def _encoded(texts: list[str]) -> list[bytes]:

@@ -82,7 +82,7 @@ class CachedEmbedder:
         if close is not None:
             close()
         if self._db is not None:
-            self._db.connection.close()
+            self._db.close()
             self._db = None
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -323,7 +323,10 @@ class TransformersModel(Model):
         parts, which = self._loaded(), batch.which
         tokens, logprobs, counts = distributions.columns(batch.tops[which])
         numbers, lengths = batch.numbers, batch.rows.lengths[which]
-        results = ScoredReplies.of(numbers, parts.texts, tokens, logprobs, counts, lengths)
+        replies = ScoredReplies.of(numbers, parts.texts, tokens, logprobs, counts, lengths)
+        if distributions.are_finite.all():
+            return replies
+        results = list(replies)  # Without the columns, which know no failures.
         for row in np.flatnonzero(~distributions.are_finite).tolist():
             results[row] = numbers[row], Failure("unanswered", _NO_NUMBERS)
         return results

@@ -17,6 +17,8 @@ from populace.models.pytorch.weights import Weights, read_weights
 
 _ALLOWED = 0.05
 """How much of the probability of the next token may move, on the mean, between two ways to compute attention."""
+_TRIAL_TOKENS = 320
+"""How long the prompt is with which they are compared, at most."""
 Caches = list[tuple[Any, Any]]
 """Keys and values of every layer, each of the shape (rows, heads, tokens, numbers of a head)."""
 
@@ -229,13 +231,15 @@ def _check_one_pass(network: Network, tokens: Sequence[int]) -> None:
 
     if not network.has_one_pass:
         return
-    prompt, middle = torch.tensor([list(tokens)], device=network.device), len(tokens) // 2
+    # Long enough that the beginning has several blocks of keys: the kernel reads whole ones in another loop.
+    repeats = max(1, min(_TRIAL_TOKENS, network.shape.context) // len(tokens))
+    tokens = list(tokens) * repeats
+    prompt, middle = torch.tensor([tokens], device=network.device), len(tokens) // 2
     network.has_one_pass = False
     whole, _ = network.read(prompt)
     expected = network.logits(whole[0]).float().softmax(-1)
     if not bool(expected.isfinite().all()):
-        network.has_one_pass = True  # This type of number is given up, whatever the kernel computes.
-        return
+        return  # There is nothing to compare with. `load_network` gives this type of number up if it can.
     _, beginning = network.read(prompt[:, :middle], caches=True)
     network.has_one_pass = True
     try:

@@ -154,7 +154,7 @@ class ChatTokenizer:
             texts = list(map(self._neutral, texts))
         shared = shared_ending(texts)
         ending = f"{shared[1:]}{form.after}{form.ending.removeprefix(WHOLE)}"
-        if not shared or any(map(operator.ne, map(str.strip, texts), texts)):
+        if not shared or WHOLE in shared or any(map(operator.ne, map(str.strip, texts), texts)):
             return False
         own = [text[: -len(shared)] for text in texts]
         whole = f" {WHOLE} {form.before}".join(own)
