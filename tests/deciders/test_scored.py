@@ -135,14 +135,14 @@ def test_the_next_lot_is_begun_before_the_last_one_is_read_and_results_keep_thei
 
     async def read() -> list[int]:
         results = []
-        async for number in scored._overlapping(fetch, range(4)):
+        async for number in scored._overlapping(fetch, range(6)):
             events.append(f"read {number}")
             results.append(number)
         return results
 
-    assert asyncio.run(read()) == [0, 1, 2, 3]
-    assert events[:4] == ["begin 0", "begin 1", "begin 2", "read 0"]
-    assert events.index("begin 3") < events.index("read 1")
+    assert asyncio.run(read()) == [0, 1, 2, 3, 4, 5]
+    assert events[:5] == ["begin 0", "begin 1", "begin 2", "begin 3", "read 0"]
+    assert events.index("begin 4") < events.index("read 1")
 
 
 @pytest.mark.parametrize("broken", [0, 1, 3])
@@ -165,5 +165,5 @@ def test_after_a_failure_what_is_under_way_ends_and_nothing_more_begins(broken: 
 
     with pytest.raises(ServiceError, match="gone"):
         asyncio.run(read())
-    assert len(begun) <= broken + 3
+    assert len(begun) <= broken + 4
     assert ended == [number for number in begun if number != broken]

@@ -54,8 +54,8 @@ _SPACE, _ONE = " ", " 1"
 _LOT = 12_288
 """Rows that are asked together at most: enough to keep a server or a GPU busy, few enough that neither waits long while
 they are put together, and that memory stays flat."""
-_LOTS_UNDER_WAY = 3
-"""So many lots are asked at once: while the model works on one, the requests of the next are put together."""
+_LOTS_UNDER_WAY = 4
+"""So many lots are asked at once: one is put together, one is computed, and replies to those before are stored."""
 _OK = STATUSES.index("ok")
 _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
