@@ -81,8 +81,8 @@ def batch_ends(sizes: Indices, most: int, launch: int) -> list[int]:
         [6, 7]
         >>> batch_ends(np.array([4, 4, 4, 4, 4, 4, 9]), most=100, launch=40)
         [7]
-        >>> batch_ends(np.array([4, 4, 4, 4, 4, 4, 5]), most=30, launch=20)
-        [4, 7]
+        >>> batch_ends(np.array([4, 4, 4, 4, 4, 4, 4]), most=20, launch=20)
+        [3, 7]
     """
     cuts = np.flatnonzero(np.diff(sizes)) + 1
     if len(cuts) > _MOST_CUTS:

@@ -40,7 +40,8 @@ class Pipeline:
     @property
     def futures(self) -> list[asyncio.Future[BegunBatch]]:
         """The batches of all calls which were begun, and are not computed yet."""
-        return [batch for lane in self.calls for batch in lane.batches if not is_computed(batch)]
+        # Copies, since another thread may use the same model with a loop of its own.
+        return [batch for lane in tuple(self.calls) for batch in tuple(lane.batches) if not is_computed(batch)]
 
 
 class Lane:
@@ -70,7 +71,7 @@ class Lane:
     def has_room(self) -> bool:
         """Whether a batch may be begun now."""
         pipeline = self._pipeline
-        is_first = not any(lane.is_waiting and lane.number < self.number for lane in pipeline.calls)
+        is_first = not any(lane.is_waiting and lane.number < self.number for lane in tuple(pipeline.calls))
         return is_first and len(pipeline.futures) < pipeline.most
 
     @property
@@ -82,7 +83,8 @@ class Lane:
         """Wait until there may be a result, or room where a batch is to be begun."""
         self.is_waiting = to_begin
         try:
-            in_thread = [batch for batch in self._pipeline.futures if not batch.done()]
+            loop = asyncio.get_running_loop()
+            in_thread = [each for each in self._pipeline.futures if not each.done() and each.get_loop() is loop]
             if in_thread:
                 await asyncio.wait(in_thread, return_when=asyncio.FIRST_COMPLETED)
             else:
