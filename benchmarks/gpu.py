@@ -32,20 +32,23 @@ RULES = (
     "You live in a small town by a river. Every spring the town council asks all residents how the money that is left "
     "from last year should be spent. The council has made clear that every voice counts the same, that nobody sees the "
     "answer of another resident, and that the result is binding for a year. "
-) * 4 + "Two projects are proposed this year: a new roof for the school, and a footbridge across the river."
+) * 4 + (
+    "Two projects are proposed this year: a new roof for the school, and a footbridge across the river. "
+    "Both cost the same, and both could be ready by the autumn."
+)
 BAR = 36_000
 TOLERANCES = {"float32": 0.001, "float16": 0.02, "": 0.06}
 """How far a distribution may depend on what else is in the batch, by type of number; the last is for bfloat16."""
 
 
 class Council(pc.Scenario):
-    """Residents choose a project; every prompt is different after a shared beginning of about 300 tokens."""
+    """Residents choose a project; every prompt has about 40 tokens of its own after 300 that all share."""
 
     residents: int = pc.Field(100_000, ge=2, description="How many people are asked.")
     years: int = pc.Field(2, ge=1, description="How many times they are asked.")
 
     def setup(self) -> pc.People:
-        return pc.People.named(self.residents, seed=self.rng).with_columns(number=list(range(self.residents)))
+        return pc.People.named(self.residents, seed=self.rng)
 
     def profile(self) -> str:
         return RULES
@@ -56,13 +59,13 @@ class Council(pc.Scenario):
     async def step(self) -> None:
         year = (self.now - self.start).days
         question = pc.Choice("What do you choose?", options=["roof", "bridge"])
-        await self.ask(self.people, question, given="You are {name}, number {number}. Year {year}.", year=year)
+        await self.ask(self.people, question, given="Year {year}. You are {name}.", year=year)
 
 
 def requests(count: int) -> list[Request]:
     """Prompts as `Council` writes them, or nearly so."""
     asked = "What do you choose?\nOptions: roof, bridge.\nAnswer with one of the options, nothing else."
-    texts = [f"You are Ann, number {n}. Year 7.\n\n{asked}" for n in range(count)]
+    texts = [f"Year 7. You are Ann, number {n}.\n\n{asked}" for n in range(count)]
     options = ("roof", "bridge")
     return [Request((("system", RULES), ("user", text)), "Answer:", 1, 200, options=options) for text in texts]
 

@@ -265,3 +265,23 @@ def test_what_was_learned_of_a_model_is_remembered_by_the_next_process(store, pa
     assert again.recall("fake") == {"top_tokens": 20}
     assert again.recall("another") is None
     again.close()
+
+
+def test_known_replies_are_read_while_another_thread_writes(tmp_path: Path) -> None:
+    store = CallStore(tmp_path / "calls.sqlite")
+    store.put("m", [("a", Reply("yes"))])
+    writes, is_read = threading.Event(), threading.Event()
+
+    def insert() -> None:
+        store._db.connection.execute("INSERT INTO calls VALUES ('b', '[]')")
+        writes.set()
+        assert is_read.wait(20)
+
+    thread = threading.Thread(target=store._db._write, args=(insert,))
+    thread.start()
+    assert writes.wait(20)
+    assert store.get(["a", "b"]) == {"a": Reply("yes")}
+    is_read.set()
+    thread.join()
+    assert len(store) == 2
+    store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from populace.models.base import Request
-from populace.models.pytorch.batches import scored_batches
+from populace.models.pytorch.batches import batch_ends, scored_batches
 from populace.models.pytorch.token_rows import TokenRows
 from populace.models.pytorch.tokens import ChatTokenizer
 from populace.models.pytorch.words import SPLITS, cut_text, cuts_at_spaces, shared_ending
@@ -169,7 +170,7 @@ def test_batches_do_not_depend_on_the_order_of_the_requests_and_hold_each_once(t
 
     def batches(order: list[Request]) -> list[list[Request]]:
         rows = chat.rows(order)
-        return [[order[n] for n in each.numbers] for each in scored_batches(rows, *every(rows), 0, 500)]
+        return [[order[n] for n in each.numbers] for each in scored_batches(rows, *every(rows), 0, 500, 20)]
 
     found = batches(asked)
     assert found == batches(shuffled)
@@ -181,10 +182,37 @@ def test_many_prompts_with_one_beginning_have_batches_of_their_own(tmp_path: Pat
     chat = tokenizer(tmp_path / "m", "llama-bpe")
     many = [Request((("system", "The don't ..."), ("user", f"a 12 b ( {n} The" * 30)), top=5) for n in range(80)]
     rows = chat.rows([*many, *requests(5)])
-    first, *others = scored_batches(rows, *every(rows), 0, 10**6)
+    first, *others = scored_batches(rows, *every(rows), 0, 10**6, 10**5)
     assert {*first.numbers} == set(range(80))
     assert first.shared >= len(rows.beginnings[int(rows.beginning[0])])
     assert len(others) == 1
+
+
+@pytest.mark.parametrize(("most", "launch"), [(300, 1), (1000, 100), (5000, 400), (10, 5)])
+def test_batches_keep_to_the_limit_and_cost_no_more_than_filling_them_one_by_one(most: int, launch: int) -> None:
+    for seed in range(20):
+        sizes = np.sort(np.random.default_rng(seed).integers(5, 5 + 3 * seed + 1, 40 * seed + 1))
+
+        def cost(ends: list[int], sizes: np.ndarray = sizes) -> int:
+            return sum((end - begin) * int(sizes[end - 1]) + launch for begin, end in itertools.pairwise([0, *ends]))
+
+        ends, greedy, begin = batch_ends(sizes, most, launch), [], 0
+        while begin < len(sizes):
+            fits = np.arange(1, len(sizes) - begin + 1) * sizes[begin:] <= most
+            begin += max(1, int(fits.sum()))
+            greedy.append(begin)
+        assert ends[-1] == len(sizes)
+        assert all(
+            end - begin == 1 or (end - begin) * sizes[end - 1] <= most for begin, end in itertools.pairwise([0, *ends])
+        )
+        assert cost(ends) <= cost(greedy) + launch
+
+
+def test_a_few_longer_prompts_have_no_batch_of_their_own_where_launching_takes_longer() -> None:
+    sizes = np.sort(np.r_[np.full(3900, 40), np.full(196, 44)])
+    assert batch_ends(sizes, 245_760, 16_384) == [4096]
+    assert batch_ends(sizes, 245_760, 1_000) == [3900, 4096]
+    assert batch_ends(np.full(4096, 44), 175_000, 16_384) == [2048, 4096]
 
 
 def test_a_table_and_the_common_length_say_what_the_rows_say(tmp_path: Path) -> None:

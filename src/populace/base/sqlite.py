@@ -45,20 +45,41 @@ class SharedDatabase:
     def __init__(self, path: Path, name: str, *, timeout_s: float, if_locked: str, if_damaged: str) -> None:
         self._name = f"the {name} {path}"
         self._if_locked, self._if_damaged = if_locked, if_damaged
-        self._lock = threading.RLock()
+        self._path, self._timeout_s = path, timeout_s
+        self._lock, self._reading = threading.RLock(), threading.Lock()
+        self._reader: sqlite3.Connection | None = None
         with self.errors():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self.connection = sqlite3.connect(path, timeout=timeout_s, isolation_level=None, check_same_thread=False)
+            self.connection = self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=self._timeout_s, isolation_level=None, check_same_thread=False)
 
     def close(self) -> None:
         """Close the file, after what another thread is writing."""
-        with self._lock:
+        with self._lock, self._reading:
+            if self._reader is not None:
+                self._reader.close()
             self.connection.close()
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows that a query returns."""
         with self.errors(), self._lock:
             return self.connection.execute(query, values).fetchall()
+
+    def committed_rows(self, query: str, *values: Any) -> list[Any]:
+        """The same for a query that only reads; where another thread writes, it sees what was committed before.
+
+        It then has a connection of its own: in a file with a write-ahead log, nobody who reads waits for a writer.
+        """
+        if self._lock.acquire(blocking=False):
+            try:
+                return self.rows(query, *values)
+            finally:
+                self._lock.release()
+        with self.errors(), self._reading:
+            self._reader = self._reader or self._connect()
+            return self._reader.execute(query, values).fetchall()
 
     def insert_new(self, table: str, rows: Sequence[tuple[str, str | bytes]]) -> int:
         """Add the rows whose keys are new, in one transaction; returns how many were."""

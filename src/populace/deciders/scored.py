@@ -51,10 +51,11 @@ Codes = npt.NDArray[np.uint8]
 LEAD = "Answer:"
 _SPACE, _ONE = " ", " 1"
 """What the lead ends with where the next token is the first digit of a number, or what follows a 1."""
-_LOT = 32768
-"""Rows that are asked together: enough to keep a server busy, few enough to keep memory flat."""
-_LOTS_UNDER_WAY = 2
-"""So many lots are asked at once: while the model works on one, the requests of the next are put together."""
+_LOT = 12_288
+"""Rows that are asked together at most: enough to keep a server or a GPU busy, few enough that neither waits long while
+they are put together, and that memory stays flat."""
+_LOTS_UNDER_WAY = 4
+"""So many lots are asked at once: one is put together, one is computed, and replies to those before are stored."""
 _OK = STATUSES.index("ok")
 _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
@@ -73,15 +74,17 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     lead = LEAD if model.capabilities.lead else ""
     lead += _SPACE if rows.mode == "digits" else ""
     scored = _ScoredRows(question, rows)
+    bounds = _lot_bounds(len(rows))
 
-    async def fetch_lot(first: int) -> tuple[list[str], list[ReplyOrFailure]]:
-        requests = scored.requests(first, lead, model.capabilities.top_tokens)
+    async def fetch_lot(number: int) -> tuple[list[str], list[ReplyOrFailure]]:
+        requests = scored.requests(bounds[number], bounds[number + 1], lead, model.capabilities.top_tokens)
+        await asyncio.sleep(0)  # Another lot may have something to send to the model.
         calls, outcomes = await broker.fetch(model, requests, inquiry.purpose, on_failure=inquiry.on_failure)
         if rows.mode == "digits":
             outcomes = await _divide_ones(inquiry, requests, outcomes, model, broker)
         return calls, outcomes
 
-    async with contextlib.aclosing(_overlapping(fetch_lot, range(0, len(rows), _LOT))) as lots:
+    async with contextlib.aclosing(_overlapping(fetch_lot, range(len(bounds) - 1))) as lots:
         async for calls, outcomes in lots:
             scored.read(calls, outcomes)
     probabilities, masses, status = scored.arrays()
@@ -100,6 +103,12 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     values, ids = values.alias("value"), inquiry.people.ids
     answers = Answers(question, ids, values, status_column(codes), rows.of_person, probabilities, masses)
     return InquiryResult(answers, table)
+
+
+def _lot_bounds(count: int) -> list[int]:
+    """Where lots of about the same size begin and end; a small one at the end would leave a GPU with little to do."""
+    lots = max(1, -(-count // _LOT))
+    return [count * lot // lots for lot in range(lots + 1)]
 
 
 async def _overlapping(fetch: Callable[[int], Awaitable[_T]], numbers: Sequence[int]) -> AsyncGenerator[_T]:
@@ -176,14 +185,14 @@ class _ScoredRows:
             order: token_owner(question.words, order, rows.mode, question.has_whole_tokens) for order in orders
         }
 
-    def requests(self, first: int, lead: str, top: int) -> list[Request]:
+    def requests(self, first: int, end: int, lead: str, top: int) -> list[Request]:
         """What is asked in a lot of rows."""
-        orders = self.rows.arrangements[first : first + _LOT]
+        orders = self.rows.arrangements[first:end]
         same = Request((), lead, 1, top)[1:-1]
         options = map(self._options.__getitem__, orders)
         # Made from whole tuples, column by column, which takes a third of the time.
         columns = [repeat(value, len(orders)) for value in same]
-        fields = zip(self.rows.messages(first, _LOT), *columns, options, strict=True)
+        fields = zip(self.rows.messages(first, end - first), *columns, options, strict=True)
         return list(map(tuple.__new__, repeat(Request), fields))
 
     def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:

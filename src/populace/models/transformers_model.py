@@ -8,7 +8,7 @@ each other at every one of the thousand operations of a batch.
 """
 
 import asyncio
-import collections
+import contextlib
 import importlib
 import json
 import operator
@@ -28,6 +28,7 @@ from populace.models.base import Capabilities, Failure, Model, ModelTraits, Repl
 from populace.models.pytorch.batches import Batch, scored_batches
 from populace.models.pytorch.network import Network, load_network
 from populace.models.pytorch.option_tokens import OptionTokens
+from populace.models.pytorch.pipeline import SECONDS_BETWEEN_LOOKS, BegunBatch, Pipeline
 from populace.models.pytorch.scoring import Distributions, Scorer
 from populace.models.pytorch.token_rows import Indices, TokenRows
 from populace.models.pytorch.tokens import ChatTokenizer
@@ -37,17 +38,18 @@ from populace.models.scored_replies import ScoredReplies, TokenTexts
 _TOP_TOKENS = 200
 _TOKENS_AT_ONCE = {"cuda": 245_760, "cpu": 4_096}
 """How many tokens of prompts are computed in one batch at most, those that are shared counted once."""
+_TOKENS_A_LAUNCH = {"cuda": 16_384, "cpu": 256}
+"""How many tokens are computed in about the time that the processor needs to begin a batch."""
 _NUMBERS_AT_ONCE = 600_000_000
 """How many numbers the widest step of a batch has at most; it keeps several processes on one GPU within its memory."""
 _ROWS_AT_ONCE = {"cuda": (32, 256), "cpu": (16, 16)}
 """How many replies are written in one batch, where few and where many are wanted."""
 _MANY = 96
-_BATCHES_AHEAD = {"cuda": 3, "cpu": 1}
-"""How many batches are begun before the results of one are collected."""
-_SECONDS_BETWEEN_LOOKS = 0.001
-"""How long to wait until the next look whether a GPU has computed a batch, which takes a hundred times as long."""
-_PROMPTS_READ_AT_ONCE = 4096
-"""How many prompts are turned into tokens at once, while those before them are computed."""
+_BATCHES_UNDER_WAY = 2
+"""How many batches are begun and not yet computed: one is computed, and one waits. CUDA takes about a thousand
+operations in advance, and a batch has 400."""
+_PROMPTS_READ_AT_ONCE = 16_384
+"""How many prompts are turned into tokens and put in order at once, while those before them are computed."""
 _VERSIONS = {"cuda": 4, "cpu": 3}
 """The version of the computation on a device; it changes whenever replies could."""
 _TRIAL = Request((("user", "You are 30 years old. How are you today?\n1. Well\n2. Not well"),), "Answer:")
@@ -68,10 +70,6 @@ class _Parts:
     writer: Writer
     option_tokens: OptionTokens
     texts: TokenTexts
-
-
-_Begun = list[tuple[Batch, Distributions | None]]
-"""Batches with their distributions, which may still be under way; None where the memory does not suffice."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +118,7 @@ class TransformersModel(Model):
         self._device = "cpu"
         self._parts: _Parts | None = None
         self._in_thread_count = 0
+        self._pipeline = Pipeline(_BATCHES_UNDER_WAY)
         self._scale = 1.0
 
     async def start(self, facts: Mapping[str, Any] | None = None) -> None:
@@ -179,27 +178,35 @@ class TransformersModel(Model):
     async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
         """Answer in batches of prompts of about the same length: distributions first, then written replies."""
         written: list[_Prompt] = []
-        under_way: collections.deque[asyncio.Future[_Begun]] = collections.deque()
-        for first in range(0, len(requests), _PROMPTS_READ_AT_ONCE):
-            if self.halted:
-                break
-            part = requests[first : first + _PROMPTS_READ_AT_ONCE]
-            rows = await self._started(self._token_rows, part)
-            tops = np.fromiter(map(_TOP, part), np.int64, len(part))
-            fits, rejected = self._fitting(rows, tops, part, first)
-            if rejected:
-                yield rejected
-            written += [_Prompt(first + row, rows.row(row)) for row in fits[tops[fits] == 0].tolist()]
-            options = list(map(_OPTIONS, part))
-            for batch in scored_batches(rows, fits[tops[fits] > 0], tops, options, first, self._tokens_at_once()):
+        with contextlib.closing(self._pipeline.lane()) as lane:
+            for first in range(0, len(requests), _PROMPTS_READ_AT_ONCE):
                 if self.halted:
                     break
-                # The next batches are computed while the caller works with the results of this one.
-                under_way.append(self._started(self._begin, batch))
-                if len(under_way) > _BATCHES_AHEAD[self._device]:
-                    yield await self._collected(await under_way.popleft())
-        while under_way:
-            yield await self._collected(await under_way.popleft())
+                part = requests[first : first + _PROMPTS_READ_AT_ONCE]
+                rows = await self._started(self._token_rows, part)
+                await asyncio.sleep(0)  # Another call may have a batch to begin.
+                tops = np.fromiter(map(_TOP, part), np.int64, len(part))
+                fits, rejected = self._fitting(rows, tops, part, first)
+                if rejected:
+                    yield rejected
+                written += [_Prompt(first + row, rows.row(row)) for row in fits[tops[fits] == 0].tolist()]
+                options = list(map(_OPTIONS, part))
+                limits = self._tokens_at_once(), _TOKENS_A_LAUNCH[self._device]
+                for batch in scored_batches(rows, fits[tops[fits] > 0], tops, options, first, *limits):
+                    # The next batches are computed while the caller works with the results of this one.
+                    while not lane.has_room:
+                        if lane.has_result:
+                            yield await self._collected(await lane.popleft())
+                        else:
+                            await lane.wait()
+                    if self.halted:
+                        break
+                    lane.append(self._started(self._begin, batch))
+            while lane:
+                if lane.has_result:
+                    yield await self._collected(await lane.popleft())
+                else:
+                    await lane.wait(to_begin=False)
         async for results in self._written(written, requests):
             yield results
 
@@ -268,7 +275,7 @@ class TransformersModel(Model):
             failures.append((first + row, Failure("rejected", detail)))
         return np.flatnonzero(needed <= context), failures
 
-    def _begin(self, batch: Batch) -> _Begun:
+    def _begin(self, batch: Batch) -> BegunBatch:
         """Begin to compute a batch; where the memory of the GPU does not suffice, in halves, and those after it too."""
         import torch
 
@@ -298,7 +305,7 @@ class TransformersModel(Model):
     def _note(self, note: str) -> None:
         self.notes = (*self.notes, note) if note not in self.notes else self.notes
 
-    async def _collected(self, parts: _Begun, *, again: bool = True) -> list[tuple[int, ReplyOrFailure]]:
+    async def _collected(self, parts: BegunBatch, *, again: bool = True) -> list[tuple[int, ReplyOrFailure]]:
         """The replies of batches, as soon as they are computed; `again` computes one more time what is no number."""
         results: list[tuple[int, ReplyOrFailure]] = []
         for batch, distributions in parts:
@@ -306,7 +313,7 @@ class TransformersModel(Model):
                 results.append((batch.numbers[0], Failure("unanswered", _NO_MEMORY)))
                 continue
             while not distributions.are_ready:
-                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
             if again and not distributions.are_finite.all():
                 self._note(_COMPUTED_AGAIN)
                 self._loaded().scorer.forget()
