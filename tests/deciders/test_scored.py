@@ -119,9 +119,8 @@ def test_a_crowd_in_several_lots_gets_the_same_answers_and_each_call_is_paid_onc
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(0, [0]), (10, [10]), (11, [5, 6]), (25, [8, 8, 9])])
-def test_lots_have_about_the_same_size(count: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scored, "_LOT", 10)
-    bounds = scored._lot_bounds(count)
+def test_lots_have_about_the_same_size(count: int, sizes: list[int]) -> None:
+    bounds = scored._lot_bounds(count, 10)
     assert [end - begin for begin, end in itertools.pairwise(bounds)] == sizes
 
 
@@ -135,7 +134,7 @@ def test_the_next_lot_is_begun_before_the_last_one_is_read_and_results_keep_thei
 
     async def read() -> list[int]:
         results = []
-        async for number in scored._overlapping(fetch, range(6)):
+        async for number in scored._overlapping(fetch, range(6), 4):
             events.append(f"read {number}")
             results.append(number)
         return results
@@ -160,7 +159,7 @@ def test_after_a_failure_what_is_under_way_ends_and_nothing_more_begins(broken: 
         return number
 
     async def read() -> None:
-        async for _ in scored._overlapping(fetch, range(6)):
+        async for _ in scored._overlapping(fetch, range(6), 4):
             pass
 
     with pytest.raises(ServiceError, match="gone"):

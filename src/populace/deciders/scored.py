@@ -51,11 +51,13 @@ Codes = npt.NDArray[np.uint8]
 LEAD = "Answer:"
 _SPACE, _ONE = " ", " 1"
 """What the lead ends with where the next token is the first digit of a number, or what follows a 1."""
-_LOT = 12_288
-"""Rows that are asked together at most: enough to keep a server or a GPU busy, few enough that neither waits long while
-they are put together, and that memory stays flat."""
-_LOTS_UNDER_WAY = 4
-"""So many lots are asked at once: one is put together, one is computed, and replies to those before are stored."""
+_LOT = 32_768
+"""Rows that are asked together at most: enough to keep a server busy, few enough to keep memory flat. A model may want
+fewer."""
+_ROWS_UNDER_WAY = 49_152
+_FEWEST_LOTS, _MOST_LOTS = 2, 4
+"""How many lots are asked at once: while the model works on one, the requests of the next are put together; with small
+lots, replies to those before are stored meanwhile."""
 _OK = STATUSES.index("ok")
 _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
@@ -74,7 +76,9 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     lead = LEAD if model.capabilities.lead else ""
     lead += _SPACE if rows.mode == "digits" else ""
     scored = _ScoredRows(question, rows)
-    bounds = _lot_bounds(len(rows))
+    lot = min(_LOT, model.lot)
+    bounds = _lot_bounds(len(rows), lot)
+    lots_at_once = min(_MOST_LOTS, max(_FEWEST_LOTS, _ROWS_UNDER_WAY // lot))
 
     async def fetch_lot(number: int) -> tuple[list[str], list[ReplyOrFailure]]:
         requests = scored.requests(bounds[number], bounds[number + 1], lead, model.capabilities.top_tokens)
@@ -84,7 +88,7 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
             outcomes = await _divide_ones(inquiry, requests, outcomes, model, broker)
         return calls, outcomes
 
-    async with contextlib.aclosing(_overlapping(fetch_lot, range(len(bounds) - 1))) as lots:
+    async with contextlib.aclosing(_overlapping(fetch_lot, range(len(bounds) - 1), lots_at_once)) as lots:
         async for calls, outcomes in lots:
             scored.read(calls, outcomes)
     probabilities, masses, status = scored.arrays()
@@ -105,14 +109,16 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     return InquiryResult(answers, table)
 
 
-def _lot_bounds(count: int) -> list[int]:
+def _lot_bounds(count: int, most: int) -> list[int]:
     """Where lots of about the same size begin and end; a small one at the end would leave a GPU with little to do."""
-    lots = max(1, -(-count // _LOT))
+    lots = max(1, -(-count // most))
     return [count * lot // lots for lot in range(lots + 1)]
 
 
-async def _overlapping(fetch: Callable[[int], Awaitable[_T]], numbers: Sequence[int]) -> AsyncGenerator[_T]:
-    """What a function fetches for each number, in this order; the next one is begun before the last one is returned.
+async def _overlapping(
+    fetch: Callable[[int], Awaitable[_T]], numbers: Sequence[int], at_once: int
+) -> AsyncGenerator[_T]:
+    """What a function fetches for each number, in this order; some are begun before the first is returned.
 
     After a failure, nothing more is begun, and what is under way is waited for: a call that was paid is stored.
     """
@@ -124,7 +130,7 @@ async def _overlapping(fetch: Callable[[int], Awaitable[_T]], numbers: Sequence[
         for number in numbers:
             tasks.append(asyncio.ensure_future(fetch(number)))
             await asyncio.sleep(0)  # So that it really begins.
-            if len(tasks) == _LOTS_UNDER_WAY:
+            if len(tasks) == at_once:
                 yield await tasks.popleft()
         while tasks:
             yield await tasks.popleft()

@@ -258,6 +258,7 @@ class Model:
         capabilities: What it can do; final after `start`.
         notes: Limits of the model that the user should know, in sentences.
         facts: What `start` found out about a server; the call store keeps it and passes it to `start` the next time.
+        lot: How many requests it wants at once at most, so that neither it nor its caller waits long for the other.
         retry_count: How many attempts were repeated so far.
         halted: Set by the broker: requests under way may end, and no further one is sent.
 
@@ -275,6 +276,7 @@ class Model:
     capabilities: Capabilities
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = MappingProxyType({})
+    lot: int = 1_000_000
     retry_count: int = 0
     halted: bool = False
 

@@ -96,6 +96,7 @@ class TransformersModel(Model):
     """
 
     traits = ModelTraits(local=True)
+    lot = 12_288
 
     def __init__(
         self,
