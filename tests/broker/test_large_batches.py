@@ -1,4 +1,4 @@
-"""Large batches of scored replies are stored in another thread, and are in the store before anybody uses them."""
+"""Large batches of replies are stored in another thread, and are in the store before anybody uses them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from populace.base.errors import BudgetError, ModelError, StorageError
+from populace.base.errors import BudgetError, ModelError, ServiceError, StorageError
+from populace.base.sqlite import SharedDatabase
 from populace.broker import Broker, CallSettings, CallStore
-from populace.models import Capabilities, Model, Reply, ReplyOrFailure, Request
+from populace.models import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
 from populace.models.scored_replies import ScoredReplies, TokenTexts
 
 TEXTS = TokenTexts(["roof", " bridge", 'é"', "日本"])
@@ -51,7 +52,7 @@ def fetch(model: Model, path: Path, **limits: Any) -> tuple[Broker, list[ReplyOr
         broker = Broker(CallStore(path), settings=CallSettings(**limits))
         try:
             return broker, (await broker.fetch(await broker.model(model), REQUESTS, "test"))[1]
-        except (BudgetError, ModelError, StorageError) as error:
+        except (BudgetError, ModelError, ServiceError, StorageError) as error:
             return broker, error
         finally:
             await broker.close()
@@ -109,6 +110,57 @@ def test_a_large_batch_is_stored_in_another_thread(tmp_path, monkeypatch):
     monkeypatch.setattr(CallStore, "put_contents", put)
     fetch(Batches(), tmp_path / "calls.sqlite")
     assert len(threads) == 3 and threading.main_thread() not in threads
+
+
+PLAIN: list[ReplyOrFailure] = [
+    Reply('an "é"\n日本\x00' * (number % 3), (), "length", number % 5, 3) for number in range(len(REQUESTS))
+]
+"""Written replies; a fifth of them come without the number of tokens read."""
+
+
+class Plain(Batches):
+    """Answers all requests in one batch, with replies that are not in columns; the eighth is a failure."""
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        outcomes = [*PLAIN[:7], Failure("rejected", "too long"), *PLAIN[8:]]
+        yield list(enumerate(outcomes[: len(requests)]))
+
+
+@pytest.mark.parametrize("most", [100_000_000, 1000], ids=["one statement", "row by row"])
+def test_a_large_batch_of_plain_replies_is_checked_and_stored_in_another_thread(tmp_path, monkeypatch, most):
+    threads, write = [], SharedDatabase._write
+
+    def note_thread(*arguments: Any) -> Any:
+        threads.append(threading.current_thread())
+        return write(*arguments)
+
+    monkeypatch.setattr(SharedDatabase, "_write", note_thread)
+    monkeypatch.setattr("populace.broker.batch_storage._MOST_LETTERS", most)
+    broker, replies = fetch(Plain(), tmp_path / "calls.sqlite")
+    assert isinstance(replies, list) and len(threads) == 1 and threading.main_thread() not in threads
+    assert replies[7] == Failure("rejected", "too long")
+    assert [reply.text for reply in replies if isinstance(reply, Reply)] == [
+        reply.text for number, reply in enumerate(PLAIN) if number != 7 and isinstance(reply, Reply)
+    ]
+    marked = [number for number, reply in enumerate(replies) if isinstance(reply, Reply) and reply.estimated]
+    assert marked == list(range(0, len(PLAIN), 5))
+    store = CallStore(tmp_path / "calls.sqlite")
+    keys = [request.key("batches") for request in REQUESTS]
+    assert store.get(keys) == {key: reply for key, reply in zip(keys, replies, strict=True) if isinstance(reply, Reply)}
+    store.close()
+    assert (broker.usage.calls, broker.usage.failures, broker.under_way) == (1299, 1, 0)
+
+
+def test_an_impossible_reply_in_a_large_batch_is_not_stored(tmp_path):
+    class Impossible(Batches):
+        async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+            yield [
+                (index, Reply("roof", (("roof", 5.0 if index == 9 else -0.5),), "stop", 9, 1)) for index in range(1300)
+            ]
+
+    _, error = fetch(Impossible(), tmp_path / "calls.sqlite")
+    assert isinstance(error, ServiceError) and "log-probability of 'roof' is 5.0" in str(error)
+    assert len(stored(tmp_path / "calls.sqlite")) == 1299
 
 
 def test_of_two_replies_to_one_request_the_first_counts_also_while_it_is_being_stored(tmp_path):

@@ -23,6 +23,7 @@ from populace.base.errors import (
     ServiceError,
     UsageError,
 )
+from populace.broker.batch_storage import BatchUnderWay, store_batch
 from populace.broker.call_settings import CallSettings
 from populace.broker.prices import FREE, Price, price_of
 from populace.broker.store import CallStore
@@ -261,15 +262,20 @@ class Broker:
         model, batch = purchase.model, purchase.new_in(batch)
         keys = [purchase.keys[index] for index, _ in batch]
         outcomes = [outcome for _, outcome in batch]
-        may_wait = self.store.path is not None and not self.settings.limits_spending
-        if may_wait and isinstance(batch, ScoredReplies) and len(batch) >= _MANY:
-            arguments = (self.store, model.spec, keys, batch, seconds / len(batch))
-            future = asyncio.get_running_loop().run_in_executor(None, _store, *arguments)
-            purchase.storing.append(_Storing([index for index, _ in batch], keys, outcomes, future))
-            return
-        outcomes = verify_replies(outcomes)
+        columns = batch if isinstance(batch, ScoredReplies) else None
+        if columns is None:  # Replies in columns were checked when they were made.
+            outcomes = verify_replies(outcomes)
         for place, reply in without_usage(outcomes):
-            outcomes[place] = estimate_usage(reply, purchase.requests[batch[place][0]], model.count_tokens)
+            outcomes[place], columns = (
+                estimate_usage(reply, purchase.requests[batch[place][0]], model.count_tokens),
+                None,
+            )
+        may_wait = self.store.path is not None and not self.settings.limits_spending
+        if may_wait and len(batch) >= _MANY:
+            arguments = (self.store, model.spec, keys, columns or outcomes, seconds / len(batch))
+            future = asyncio.get_running_loop().run_in_executor(None, store_batch, *arguments)
+            purchase.storing.append(BatchUnderWay([index for index, _ in batch], keys, outcomes, future))
+            return
         replies = {key: each for key, each in zip(keys, outcomes, strict=True) if isinstance(each, Reply)}
         earlier = self.store.put(model.spec, list(replies.items()), seconds / len(batch)) if replies else {}
         self._count(purchase, keys, outcomes, earlier)
@@ -343,20 +349,6 @@ class Broker:
 _INDEX = operator.itemgetter(0)
 
 
-@dataclass(frozen=True)
-class _Storing:
-    """A batch that another thread stores; the result is what another process had stored first."""
-
-    indices: list[int]
-    keys: list[str]
-    outcomes: list[ReplyOrFailure]
-    future: asyncio.Future[dict[str, Reply]]
-
-
-def _store(store: CallStore, model: str, keys: list[str], batch: ScoredReplies, seconds: float) -> dict[str, Reply]:
-    return store.put_contents(model, keys, batch.contents(), seconds)
-
-
 @dataclass
 class _Purchase:
     """Requests that are not in the store, and what the model replied so far."""
@@ -367,7 +359,7 @@ class _Purchase:
     purpose: str
     on_failure: OnFailure
     outcomes: dict[str, ReplyOrFailure] = field(default_factory=dict)
-    storing: collections.deque[_Storing] = field(default_factory=collections.deque)
+    storing: collections.deque[BatchUnderWay] = field(default_factory=collections.deque)
 
     @property
     def outcome_count(self) -> int:
