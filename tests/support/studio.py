@@ -75,10 +75,16 @@ class Visit:
         return "\n".join(found)
 
     async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
-        """Wait until something holds."""
+        """Wait until something holds. What looks for an element that is not drawn yet does not hold yet."""
         end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, f"it never came: {self.texts()[:3000]}"
+        while True:
+            missing = ""
+            try:
+                if condition():
+                    return
+            except AssertionError as error:
+                missing = f"{error}\n"
+            assert time.monotonic() < end, f"it never came: {missing}{self.texts()[:3000]}"
             await asyncio.sleep(0.05)
 
 
