@@ -20,6 +20,9 @@ from populace.engine.simulation import Observer, Simulation
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where files are in memory, on systems that have such a folder: figures from there show Populace alone, and not the
+state of a disk (docs/design/speed.md, What a new file costs)."""
 
 
 @dataclass(frozen=True)

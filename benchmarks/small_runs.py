@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 
-from measure import Result, Steps, report
+from measure import MEMORY, Result, Steps, report
 
 from populace import Scripted, simulate
 from populace.engine.run import Keep
@@ -20,8 +20,6 @@ from populace.scenarios.norms import Norms
 RUNS = 1000
 LOT = 25
 PROCESSES = 2
-MEMORY = "/dev/shm"
-"""Where files are in memory: there the figure shows Populace alone, and not the state of a disk."""
 
 
 def follow(request: Request) -> Mapping[str, float]:
@@ -104,7 +102,7 @@ def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
     few = max(LOT, runs // 10)
     alone_results = [*alone(few, "nothing"), *alone(few, "calls"), *alone(few, "run")]
-    if os.path.isdir(MEMORY):
+    if MEMORY:
         alone_results += alone(few, "run", MEMORY)
     report([side_by_side(runs), *alone_results])
 
