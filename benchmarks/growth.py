@@ -59,6 +59,7 @@ def main() -> None:
     slope = float(np.polyfit(np.log(np.array(SIZES)[large]), np.log(np.array(by_people)[large]), 1)[0])
     processor = [early_and_late(run.processor_seconds) for run in long_runs]
     clock = [early_and_late(run.seconds) for run in long_runs]
+    place = "memory" if MEMORY else "the temporary folder"
     path = draw(by_people, long_runs[0].processor_seconds)
     report(
         [
@@ -66,8 +67,8 @@ def main() -> None:
                    detail=", ".join(f"{n:,}: {s * 1e3:.1f} ms" for n, s in zip(SIZES, by_people, strict=True))),
             Result("growth with steps: last 200 beside steps 10 to 210",
                    float(np.median([late / early for early, late in processor])), "times", 1.2, at_most=True,
-                   detail=f"processor time, median of {REPEAT}, files in {'memory' if MEMORY else 'the temporary folder'}"
-                   f": {changes(processor)}; by the clock {changes(clock)}; in the temporary folder, where files that "
+                   detail=f"processor time, median of {REPEAT}, files in {place}: "
+                   f"{changes(processor)}; by the clock {changes(clock)}; in the temporary folder, where files that "
                    f"others deleted count too, {changes([on_disk])}; plot {path.name}"),
         ]
     )  # fmt: skip
