@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from populace.base.documents import parse_json_object
 from populace.base.errors import TrainingError, UnknownNameError
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.models.artifacts import sha256
@@ -24,6 +25,8 @@ from populace.training.sequences import ModelVocabulary
 
 _UNSEEN = 2_000
 """How many examples of unseen people are looked at on the way."""
+_PROFILES = 2_000
+"""Of how many people the profiles are used for questions to which their answers are not known."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,13 @@ class DecisionDivision:
         """The people who are learned from."""
         return self.training.table["person"]
 
+    def known_facts(self) -> list[dict[str, str]]:
+        """What is known of some of the people who are learned from."""
+        profiles = self.training.table["profile"].drop_nulls().unique().sort()
+        profiles = profiles.filter(profiles != "{}")
+        chosen = profiles.sample(min(_PROFILES, len(profiles)), seed=0)
+        return [{name: str(value) for name, value in parse_json_object(each).items()} for each in chosen]
+
     def source(
         self, part: DataPart, vocabulary: ModelVocabulary, seed: int, expected: pl.DataFrame | None = None
     ) -> DecisionSource:
@@ -102,7 +112,9 @@ class DecisionDivision:
         if not names:
             raise TrainingError(f"no task of {part.decisions} is left by the families and topics of the plan.")
         decisions = self.training.restrict(names)
-        return DecisionSource(decisions, vocabulary, seed=seed, expected=expected, expected_share=part.expected)
+        return DecisionSource(
+            decisions, vocabulary, seed=seed, expected=expected, expected_share=part.expected, least=part.least
+        )
 
     def expected(self, folder: Path, seed: int, watch: Callable[[str], None]) -> pl.DataFrame:
         """What `expected_answers` gives for the decisions that may be learned from; kept in a folder.

@@ -107,6 +107,7 @@ class DecisionSource:
             asked as its card words it, and a profile is a list.
         expected: What `expected_answers` gives.
         expected_share: How much of a target is what is expected; the rest is what was chosen.
+        least: Tasks with fewer situations are repeated until they have so many.
 
     Attributes:
         parts: How many parts there are.
@@ -125,6 +126,7 @@ class DecisionSource:
         varied: bool = True,
         expected: pl.DataFrame | None = None,
         expected_share: float = 0.0,
+        least: int = 0,
     ) -> None:
         self._expected_share = expected_share if expected is not None else 0.0
         self.tasks, self.vocabulary, self._seed, self._varied = decisions.tasks, vocabulary, seed, varied
@@ -140,6 +142,7 @@ class DecisionSource:
         rows = _situations(table)
         if expected is not None and self._expected_share:
             rows = rows.join(expected, on=["task", "profile", "seen"], how="left", maintain_order="left")
+        rows = _repeated(rows, least)
         self.parts = max(1, round(rows.height / size))
         key = pl.when(pl.col("profile") == "{}").then(pl.col("seen")).otherwise(pl.col("profile"))
         self._part = _part_numbers(rows.select(key.alias("key"))["key"], self.parts, seed)
@@ -310,6 +313,13 @@ def _situations(table: pl.DataFrame) -> pl.DataFrame:
         .agg(pl.col("answer").alias("choices"), pl.col("count").alias("counts"), pl.col("person").first())
         .with_columns(weight=pl.col("counts").list.sum().cast(pl.Float64).clip(upper_bound=_MOST_WEIGHT))
     )
+
+
+def _repeated(rows: pl.DataFrame, least: int) -> pl.DataFrame:
+    """The rows, those of small tasks several times, so that each task has so many at least, or nearly."""
+    sizes = rows.select(pl.len().over("task")).to_series().to_numpy()
+    times = np.maximum(1, np.rint(least / sizes)).astype(np.int64)
+    return rows if (times == 1).all() else rows[np.repeat(np.arange(rows.height), times)]
 
 
 def _part_numbers(keys: pl.Series, parts: int, seed: int) -> npt.NDArray[np.uint32]:

@@ -49,6 +49,8 @@ class DataPart(pydantic.BaseModel):
         decisions: A folder with human decisions, as `HumanDecisions.read` takes it.
         situations: In place of it, how many parts of made-up situations.
         kinds: Which kinds of made-up situations, such as `others`; all by default.
+        unfamiliar: In place of both, how many parts of made-up questions without an answer, to which the model keeps to
+            what the base says; see `populace.training.unfamiliar`.
         sessions: In place of both, a log of web sessions, as `WebSessions.read` takes it, or what is made up.
         reasoning: Whether the thoughts in sessions are learned: `none`, `recorded`, or one of the controls `hidden` and
             `shuffled`; see `SessionSource`.
@@ -61,6 +63,7 @@ class DataPart(pydantic.BaseModel):
         retested: Only tasks in which some people were asked twice (true), or only the others (false); all by default.
         expected: How much of a target is what people like the person are expected to answer, from 0 to 1, in place of
             what the person answered; see `expected_answers`.
+        least: Tasks with fewer situations are repeated within a pass until they have so many, in other forms.
         passes: How often it is gone through; the last pass may be in part.
     """
 
@@ -69,6 +72,7 @@ class DataPart(pydantic.BaseModel):
     decisions: Path | None = None
     situations: int = pydantic.Field(default=0, ge=0, le=100_000)
     kinds: tuple[SituationKind, ...] = ()
+    unfamiliar: int = pydantic.Field(default=0, ge=0, le=10_000)
     sessions: SessionsOfPlan | None = None
     reasoning: Literal["none", "hidden", "recorded", "shuffled"] = "none"
     runs: Path | None = None
@@ -79,27 +83,28 @@ class DataPart(pydantic.BaseModel):
     except_topics: tuple[str, ...] = ()
     retested: bool | None = None
     expected: float = pydantic.Field(default=0.0, ge=0, le=1)
+    least: int = pydantic.Field(default=0, ge=0, le=1_000_000)
     passes: float = pydantic.Field(default=1.0, gt=0, le=1000)
 
     @pydantic.model_validator(mode="after")
     def _one_kind(self) -> DataPart:
         folders = (self.decisions, self.sessions, self.runs, self.feedback)
-        if sum(each is not None for each in folders) + (self.situations > 0) != 1:
+        if sum(each is not None for each in folders) + (self.situations > 0) + (self.unfamiliar > 0) != 1:
             raise ValueError(
-                "give either `decisions`, a folder, or `situations`, a number of parts, or one of `sessions`, `runs` "
-                "and `feedback`"
+                "give either `decisions`, a folder, or `situations` or `unfamiliar`, a number of parts, or one of "
+                "`sessions`, `runs` and `feedback`"
             )
         if self.decisions is None and (self.families or self.topics or self.except_topics):
             raise ValueError("`families` and `topics` choose among decisions")
-        if self.decisions is None and (self.expected or self.retested is not None):
-            raise ValueError("`expected` and `retested` belong to `decisions`")
+        if self.decisions is None and (self.expected or self.least or self.retested is not None):
+            raise ValueError("`expected`, `least` and `retested` belong to `decisions`")
         if not self.situations and self.kinds:
             raise ValueError("`kinds` choose among `situations`")
         if self.sessions is None and self.reasoning != "none":
             raise ValueError("`reasoning` belongs to `sessions`")
         if not self.licence and (isinstance(self.sessions, Path) or self.runs or self.feedback):
             raise ValueError("a log of sessions, runs and feedback need their `licence`")
-        if self.licence and (self.decisions is not None or self.situations):
+        if self.licence and (self.decisions is not None or self.situations or self.unfamiliar):
             raise ValueError("decisions say their own licence")
         return self
 

@@ -21,6 +21,7 @@ from populace.models.adapter_names import open_adapter
 from populace.models.artifacts import SMOLLM2
 from populace.models.licences import Sharing
 from populace.models.peft_folder import RECORD, from_peft
+from populace.models.transformers_model import TransformersModel
 from populace.training.base_network import add_lora, load_adapter, load_base, weaken_adapter
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
@@ -32,6 +33,7 @@ from populace.training.session_division import SHOPPER_ASSUMPTION, SessionDivisi
 from populace.training.situations import ASSUMPTIONS, Assumption, SituationSource
 from populace.training.supervised import Look, Source, Trainer
 from populace.training.training_state import STATE, locked_folder, read_facts, write_text
+from populace.training.unfamiliar import write_unfamiliar
 
 FIGURES = "figures.json"
 """The file of the scores of a training."""
@@ -93,12 +95,22 @@ class PlannedTraining:
             )
         return tested
 
-    def sources(self) -> list[Source]:
-        """Where examples come from, in the order of the plan's data."""
-        return [self._source(part) for part in self.plan.data]
+    def sources(self, device: str = "cpu") -> list[Source]:
+        """Where examples come from, in the order of the plan's data.
 
-    def _source(self, part: DataPart) -> Source:
+        Args:
+            device: Where the base answers questions to which nobody's answer is known.
+        """
+        return [self._source(part, device) for part in self.plan.data]
+
+    def _source(self, part: DataPart, device: str) -> Source:
         seed = self.plan.settings.seed
+        if part.unfamiliar:
+            self._say(f"the base answers {part.unfamiliar} parts of made-up questions")
+            file = self.folder / f"unfamiliar-{part.unfamiliar}-{self.identity()[:16]}.parquet"
+            model = TransformersModel(self.base, device=device)
+            people = [facts for each in self._decisions.values() for facts in each.known_facts()]
+            return write_unfamiliar(file, model, self.vocabulary, part.unfamiliar, seed, people=people)
         if part.sessions is not None:
             return self._sessions[part.sessions].source(part, self.vocabulary, seed)
         if part.recorded:
@@ -148,7 +160,7 @@ class PlannedTraining:
 
         passes = [part.passes for part in self.plan.data]
         before = self.last_look()
-        trainer.train(self.sources(), passes, unseen=self.unseen(), watch=look_on)
+        trainer.train(self.sources(device), passes, unseen=self.unseen(), watch=look_on)
         if self.last_look() != before:
             (self.folder / FIGURES).unlink(missing_ok=True)  # They are of an earlier state.
         write_text(self.folder / "curve.csv", _curve_text(trainer.looks))
@@ -307,6 +319,7 @@ class PlannedTraining:
             "settings": self.plan.settings.model_dump(mode="json"),
             "passes": [part.passes for part in self.plan.data],
             "expected": [part.expected for part in self.plan.data],
+            "unfamiliar": [part.unfamiliar for part in self.plan.data],
             "too long": self.too_long,
             "figures": figures,
             "curve": [vars(look) for look in looks],

@@ -91,6 +91,25 @@ GOODS = (
     "a set of towels", "a toothbrush", "a loaf of rye bread", "a ball",
 )  # fmt: skip
 
+GROCERIES = (
+    ("rolled oats", "750 g"), ("dried figs", "400 g"), ("sea salt", "1 kg"), ("sunflower oil", "1 l"),
+    ("lentils", "500 g"), ("crispbread", "250 g"), ("mango chutney", "200 g"), ("paprika powder", "50 g"),
+    ("peppermint tea", "25 bags"), ("cocoa powder", "250 g"), ("dishwashing tabs", "40 pieces"),
+    ("vinegar", "0.5 l"), ("pumpkin seeds", "150 g"), ("couscous", "500 g"), ("tomato paste", "6 tubes"),
+    ("napkins", "100 pieces"), ("cat litter", "10 l"), ("raisins", "300 g"), ("soy sauce", "150 ml"),
+    ("sponges", "pack of 5"), ("matches", "10 boxes"), ("hand cream", "75 ml"), ("rye flour", "1 kg"),
+)  # fmt: skip
+
+SHOPPING_SENTENCES = (
+    "You walk through a market hall and notice {good} ({size}). It was {u} a week ago. The label says {p}.",
+    "{Good} ({size}). Earlier price: {u}. Price today: {p}.",
+    "While you buy food for the week you pass {good}, {size}. You remember a price of {u}. Today it is {p}.",
+    "On your list there is {good}, {size}. The tag reads {p}. When you bought it before, you paid {u}.",
+    "In a web shop you find {good}, {size}, for {p}. In the past it was sold there at {u}.",
+    "The shop sells {good} in packs of {size}. It was {u} at your last visit. It is {p} now.",
+    "This offer is on a shelf of the grocer: {good}, {size}. Some time ago one paid {u} for it. Now one pays {p}.",
+)
+
 PRICE_SENTENCES = (
     "In a shop you see {good} for {p} {c}. Its usual price is {u} {c}.",
     "{Good} normally costs {u} {c}. Today it costs {p} {c}.",

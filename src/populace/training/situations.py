@@ -30,6 +30,7 @@ from populace.training.situation_texts import (
     COUNT_SENTENCES,
     ERRANDS,
     GOODS,
+    GROCERIES,
     ILLNESS_QUESTIONS,
     NEWS_SENTENCES,
     OWN_SENTENCES,
@@ -38,6 +39,7 @@ from populace.training.situation_texts import (
     PLACES,
     PRICE_SENTENCES,
     SETTINGS,
+    SHOPPING_SENTENCES,
     SYMPTOMS,
     THRIFT,
     WHO,
@@ -240,23 +242,48 @@ def _others(rng: np.random.Generator) -> _Story:
 
 def _prices(rng: np.random.Generator) -> _Story:
     """What a thing costs, and what it usually costs."""
-    good = str(rng.choice(GOODS))
-    sentence = PRICE_SENTENCES[int(rng.integers(len(PRICE_SENTENCES)))]
-    usual = float(rng.choice((1.5, 2, 3, 4, 5, 8, 10, 12, 15, 20, 25, 40, 60, 80, 120, 200)))
-    currency = str(rng.choice(("dollars", "euros", "pounds", "francs")))
+    tell = _goods(rng) if rng.random() < 0.5 else _groceries(rng)
+    usual = float(rng.choice((1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 40, 60, 80, 120, 200)))
     profiles, texts, odds = [], [], []
     for _ in range(_ROWS):
         profile, factor = _trait(rng, THRIFT)
         ratio = float(rng.choice(_RATIOS))
-        price = usual * ratio
-        price_text, normal = (f"{value:.2f}".removesuffix(".00") for value in (price, usual))
-        texts.append(sentence.format(good=good, Good=good[0].upper() + good[1:], p=price_text, u=normal, c=currency))
+        texts.append(tell(usual * ratio, usual))
         profiles.append(profile)
         odds.append(-0.4 - 4.4 * factor * np.log(max(ratio, 0.03)))
     question = str(
         rng.choice(("Do you buy it?", "Do you buy it at this price?", "Would you buy it?", "Do you take it?"))
     )
     return _Story(profiles, texts, question, ("yes", "no"), _chance(odds).clip(0.01, 0.98))
+
+
+def _goods(rng: np.random.Generator) -> Callable[[float, float], str]:
+    """How a price and the usual one are told, with the currency in words."""
+    good, sentence = str(rng.choice(GOODS)), PRICE_SENTENCES[int(rng.integers(len(PRICE_SENTENCES)))]
+    currency = str(rng.choice(("dollars", "euros", "pounds", "francs")))
+
+    def tell(price: float, usual: float) -> str:
+        now, before = (f"{value:.2f}".removesuffix(".00") for value in (price, usual))
+        return sentence.format(good=good, Good=_capital(good), p=now, u=before, c=currency)
+
+    return tell
+
+
+def _groceries(rng: np.random.Generator) -> Callable[[float, float], str]:
+    """The same for packed goods of a shop, with the sign of a currency and an earlier price."""
+    good, size = GROCERIES[int(rng.integers(len(GROCERIES)))]
+    sentence = SHOPPING_SENTENCES[int(rng.integers(len(SHOPPING_SENTENCES)))]
+    form = str(rng.choice(("${:.2f}", "${:.2f}", "€{:.2f}", "£{:.2f}", "{:.2f} dollars")))
+
+    def tell(price: float, usual: float) -> str:
+        now, before = form.format(price), form.format(usual)
+        return sentence.format(good=good, Good=_capital(good), size=size, p=now, u=before)
+
+    return tell
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _illness(rng: np.random.Generator) -> _Story:
