@@ -66,8 +66,8 @@ _FEW = 4
 """So many requests of one frame are not worth a common beginning."""
 _MANY = 64
 """From how many requests on it is worth finding out what they share."""
-_PIECE = 2048
-"""Of how many requests the messages are written together: their JSON stays in the cache of the processor."""
+_PIECE = 512
+"""Of how many requests the messages are written together: few enough to reuse the same memory."""
 _SAMPLE = 16
 """Of how many requests it is seen whether they are like the next one."""
 _NUMBERS = ("max_tokens", "top", "temperature", "seed")
