@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from populace.base.errors import CallStoreError
-from populace.broker import Broker, CallStore
+from populace.broker import Broker, CallStore, Usage
 from populace.models import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
 
 T = TypeVar("T")
@@ -48,12 +48,32 @@ def texts(requests: Sequence[Request]) -> list[str]:
     return [request.messages[0][1] for request in requests]
 
 
-def using(path: Path, what: Callable[[Broker], Awaitable[T]]) -> T:
+class Busy(Model):
+    """Is at work until the test ends; only then are other lookups worth another thread."""
+
+    spec = fingerprint = "busy"
+    capabilities = Capabilities()
+
+    def __init__(self) -> None:
+        self.end = asyncio.Event()
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        await self.end.wait()
+        yield [(0, Reply("done", (), "stop", 1, 1))]
+
+
+def using(path: Path, what: Callable[[Broker], Awaitable[T]], *, busy: bool = True) -> T:
     async def go() -> T:
-        broker = Broker(CallStore(path / "calls.sqlite"))
+        broker, model = Broker(CallStore(path / "calls.sqlite")), Busy()
+        other = asyncio.create_task(broker.fetch(model, REQUESTS[:1], "test")) if busy else None
+        await asyncio.sleep(0)
         try:
             return await what(broker)
         finally:
+            model.end.set()
+            if other is not None:
+                await other
+            assert broker.under_way == 0
             await broker.close()
 
     return asyncio.run(go())
@@ -76,12 +96,12 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
     return threads
 
 
-@pytest.mark.parametrize(("count", "elsewhere"), [(40, False), (1000, True)])
-def test_only_large_lookups_are_in_another_thread(
-    tmp_path: Path, slow: list[threading.Thread], count: int, elsewhere: bool
+@pytest.mark.parametrize(("count", "busy", "elsewhere"), [(40, True, False), (1000, True, True), (1000, False, False)])
+def test_large_lookups_are_in_another_thread_while_a_model_is_at_work(
+    tmp_path: Path, slow: list[threading.Thread], count: int, busy: bool, elsewhere: bool
 ) -> None:
-    using(tmp_path, lambda broker: broker.fetch(Counting(), REQUESTS[:count], "test"))
-    assert [thread is not threading.main_thread() for thread in slow] == [elsewhere]
+    using(tmp_path, lambda broker: broker.fetch(Counting(), REQUESTS[:count], "test"), busy=busy)
+    assert [thread is not threading.main_thread() for thread in slow][-1:] == [elsewhere]
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.5], ids=["ends before the lookup", "is under way after the lookup"])
@@ -96,14 +116,13 @@ def test_what_others_buy_during_a_lookup_is_not_bought_again(
         first = asyncio.create_task(broker.fetch(model, MANY, "test"))
         await asyncio.sleep(0.01)
         second = asyncio.create_task(broker.fetch(model, other, "test"))
-        return (await first)[1], (await second)[1], broker.usage, broker.under_way
+        return (await first)[1], (await second)[1], broker.usage - Usage()
 
-    ours, theirs, usage, under_way = using(tmp_path, both)
+    ours, theirs, usage = using(tmp_path, both)
     assert (ours, theirs) == (list(map(reply, MANY)), list(map(reply, other)))
     distinct = {*texts(MANY), *texts(other)}
     assert Counter(model.asked) == dict.fromkeys(distinct, 1)
     assert (usage.calls, usage.reused) == (len(distinct), len(MANY) + len(other) - len(distinct))
-    assert under_way == 0
 
 
 @pytest.mark.usefixtures("slow")
@@ -114,7 +133,7 @@ def test_what_failed_during_a_lookup_is_asked_again(tmp_path: Path) -> None:
         task = asyncio.create_task(broker.fetch(model, MANY, "test"))
         await asyncio.sleep(0.01)
         _, failures = await broker.fetch(failing, MANY[:5], "test", on_failure="record")
-        return failures, (await task)[1], broker.usage
+        return failures, (await task)[1], broker.usage - Usage()
 
     failures, replies, usage = using(tmp_path, both)
     assert set(map(type, failures)) == {Failure} and replies == list(map(reply, MANY))
@@ -131,7 +150,7 @@ def test_a_lookup_that_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> Non
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert (model.asked, broker.under_way, broker.usage.calls) == ([], 0, 0)
+        assert (model.asked, broker.under_way, broker.usage.calls) == ([], 1, 0)
         return (await broker.fetch(model, MANY, "test"))[1]
 
     assert using(tmp_path, twice) == list(map(reply, MANY))
@@ -146,7 +165,7 @@ def test_a_lookup_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: 
             patch.setattr(CallStore, "get", lambda *_: (_ for _ in ()).throw(CallStoreError("the store is locked.")))
             with pytest.raises(CallStoreError, match="locked"):
                 await broker.fetch(model, MANY, "test")
-        assert (model.asked, broker.under_way) == ([], 0)
+        assert (model.asked, broker.under_way) == ([], 1)
         return (await broker.fetch(model, MANY, "test"))[1]
 
     assert using(tmp_path, twice) == list(map(reply, MANY))
@@ -179,7 +198,7 @@ def test_known_replies_are_counted_once_each_and_impossible_ones_are_asked_for_a
     store.close()
 
     async def again(broker: Broker) -> Any:
-        return await broker.fetch(model, [*MANY, *MANY[:7]], "test"), broker.usage
+        return await broker.fetch(model, [*MANY, *MANY[:7]], "test"), broker.usage - Usage()
 
     (found, replies), usage = using(tmp_path, again)
     assert found == [*keys, *keys[:7]] and replies == list(map(reply, [*MANY, *MANY[:7]]))

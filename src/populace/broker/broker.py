@@ -139,7 +139,7 @@ class Broker:
         keys = request_keys(requests, model.fingerprint, with_options=model.capabilities.options)
         places = dict(zip(keys, range(len(keys)), strict=True))
         distinct = keys if len(places) == len(keys) else list(places)
-        known = await self._known.among(distinct)
+        known = await self._known.among(distinct, at_once=not self._pending)
         # Until new requests are among those under way, nothing is waited for: nobody else can buy the same meanwhile.
         self.usage.reused += len(known)
         missing = [key for key in distinct if key not in known] if known else distinct

@@ -25,15 +25,16 @@ class KnownReplies:
         self._turn = asyncio.Lock()
         self._bought: list[Sequence[str]] = []
 
-    async def among(self, keys: Sequence[str]) -> dict[str, Reply]:
+    async def among(self, keys: Sequence[str], *, at_once: bool = False) -> dict[str, Reply]:
         """The replies that are known at the moment when this returns, as far as this process can tell.
 
         Impossible ones, which an earlier version may have stored, are removed, so that they are asked for again.
 
         Args:
             keys: The keys of the requests.
+            at_once: Whether nothing else is worth doing meanwhile, because no model is at work.
         """
-        if len(keys) < _MANY or self._store.path is None:
+        if at_once or len(keys) < _MANY or self._store.path is None:
             return self._possible(self._store.get(keys))
         async with self._turn:
             self._bought = []
