@@ -146,6 +146,23 @@ def test_a_crowd_in_lots_of_several_sizes_gets_the_same_answers(lot: int, tmp_pa
     assert parts.usage().calls == whole.usage().calls == 20
 
 
+@pytest.mark.parametrize("lot", [40, 100, 299])
+@pytest.mark.parametrize("failing", [0.0, 0.2])
+def test_a_journal_does_not_depend_on_how_many_replies_are_read_together(
+    lot: int, failing: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Throng(Crowd):
+        def setup(self) -> People:
+            return People.named(300).with_columns(number=list(range(300)))
+
+    model = Scripted(Uniform(), spec="scripted:uniform", refusals=failing, garbage=failing)
+    whole = simulate(Throng(), model=model, seed=1, workspace=tmp_path / "whole")
+    monkeypatch.setattr(scored, "_LARGE", 50)
+    monkeypatch.setattr(scored, "_LOT", lot)
+    parts = simulate(Throng(), model=model, seed=1, workspace=tmp_path / "parts")
+    assert parts.digest == whole.digest
+
+
 def test_the_next_lot_is_begun_before_the_last_one_is_read_and_results_keep_their_order() -> None:
     events: list[str] = []
 

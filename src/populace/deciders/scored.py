@@ -67,6 +67,9 @@ _TEXT, _TOKENS, _FINISH, _PROMPT_TOKENS, _COMPLETION_TOKENS = map(operator.itemg
 """The fields of a reply."""
 _MANY = 32
 """From how many replies for each order of options on, they are read in columns."""
+_LARGE = 1024
+"""From how many rows on what the journal keeps of a lot becomes columns before the next lot is read."""
+_REPLY_TYPES = {"text": pl.String, "call": pl.String, "prompt_tokens": pl.Int32, "completion_tokens": pl.Int32}
 _T = TypeVar("_T")
 
 
@@ -185,6 +188,7 @@ class _ScoredRows:
         self.rows = rows
         self._count = 0
         self._parts: list[tuple[Floats, Floats, Codes]] = []
+        self._frames: list[pl.DataFrame] = []
         self.calls: list[str | None] = []
         self.texts: list[str | None] = []
         self.prompt_tokens: list[int] = []
@@ -208,6 +212,18 @@ class _ScoredRows:
 
     def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
         """Read the replies to the next rows."""
+        self._read(calls, outcomes)
+        if len(self.rows) > len(self.calls) >= _LARGE:
+            # While a device is at work on the next lot, and not when all have been read.
+            self._frames.append(self._frame())
+            for values in (self.texts, self.calls, self.prompt_tokens, self.completion_tokens):
+                values.clear()
+
+    def _frame(self) -> pl.DataFrame:
+        values = (self.texts, self.calls, self.prompt_tokens, self.completion_tokens)
+        return pl.DataFrame(dict(zip(_REPLY_TYPES, values, strict=True)), _REPLY_TYPES)
+
+    def _read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
         first, self._count = self._count, self._count + len(calls)
         failures, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)
         if not failures and self._read_answers(first, calls, outcomes):
@@ -282,9 +298,12 @@ class _ScoredRows:
 
     def columns(self, probabilities: Floats, masses: Floats, status: Codes) -> ReplyColumns:
         """What the journal keeps of the replies."""
-        return ReplyColumns(
-            self.texts, status, self.calls, self.prompt_tokens, self.completion_tokens, None, masses, probabilities
-        )
+        scores = (None, masses, probabilities)
+        if not self._frames:
+            return ReplyColumns(self.texts, status, self.calls, self.prompt_tokens, self.completion_tokens, *scores)
+        frame = pl.concat([*self._frames, self._frame()], rechunk=True)
+        text, call, *counts = (frame[name] for name in _REPLY_TYPES)
+        return ReplyColumns(text, status, call, counts[0], counts[1], *scores)
 
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:
