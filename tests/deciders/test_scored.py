@@ -128,8 +128,8 @@ def test_lots_have_about_the_same_size(count: int, sizes: list[int]) -> None:
 @pytest.mark.parametrize(
     ("count", "sizes"), [(29, [9, 10, 10]), (30, [2, 5, 8, 8, 5, 2]), (95, [2, 5, *[9] * 9, 5, 2])]
 )
-def test_a_device_begins_and_ends_with_small_lots_where_there_are_many_rows(count: int, sizes: list[int]) -> None:
-    bounds = scored._lot_bounds(count, 10, graded=True)
+def test_the_first_and_the_last_lots_of_many_are_smaller(count: int, sizes: list[int]) -> None:
+    bounds = scored._lot_bounds(count, 10)
     assert [end - begin for begin, end in itertools.pairwise(bounds)] == sizes
 
 

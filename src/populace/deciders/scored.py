@@ -82,7 +82,7 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     lead += _SPACE if rows.mode == "digits" else ""
     scored = _ScoredRows(question, rows)
     lot = min(_LOT, model.lot)
-    bounds = _lot_bounds(len(rows), lot, graded=lot < _LOT)
+    bounds = _lot_bounds(len(rows), lot)
     lots_at_once = min(_MOST_LOTS, max(_FEWEST_LOTS, _ROWS_UNDER_WAY // lot))
 
     async def fetch_lot(number: int) -> tuple[list[str], list[ReplyOrFailure]]:
@@ -114,16 +114,13 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     return InquiryResult(answers, table)
 
 
-def _lot_bounds(count: int, most: int, *, graded: bool = False) -> list[int]:
+def _lot_bounds(count: int, most: int) -> list[int]:
     """Where lots of about the same size begin and end; a small one at the end would leave a GPU with little to do.
 
-    Args:
-        count: How many rows there are.
-        most: How many rows a lot has at most.
-        graded: Whether the first two and the last two lots of many are smaller, so that a device that computes while
-            others are put together begins soon, and little is left to read when it ends.
+    Where there are many, the first two and the last two are smaller: a model begins soon, and little is left to store
+    and to read when it ends.
     """
-    edges = [most // 4, most // 2] if graded and most > 3 and count >= _FEWEST_GRADED * most else []
+    edges = [most // 4, most // 2] if most > 3 and count >= _FEWEST_GRADED * most else []
     middle = count - 2 * sum(edges)
     lots = max(1, -(-middle // most))
     sizes = [middle * (lot + 1) // lots - middle * lot // lots for lot in range(lots)]
