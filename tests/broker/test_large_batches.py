@@ -16,6 +16,7 @@ import pytest
 from populace.base.errors import BudgetError, ModelError, ServiceError, StorageError
 from populace.base.sqlite import SharedDatabase
 from populace.broker import Broker, CallSettings, CallStore
+from populace.broker.batch_storage import reply_contents
 from populace.models import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
 from populace.models.scored_replies import ScoredReplies, TokenTexts
 
@@ -259,3 +260,13 @@ def test_time_that_ends_while_the_last_replies_are_stored_does_not_make_them_fai
     slow_put(monkeypatch, 0.6)
     _, replies = fetch(Batches(), tmp_path / "calls.sqlite", max_seconds=0.5)
     assert isinstance(replies, list) and len(replies) == 1300
+
+
+@pytest.mark.parametrize("count", [0, 1, 511, 512, 513, 1300])
+def test_many_replies_are_written_as_each_of_them(count):
+    texts = ["blue", ",{},", "{}", '",{},"', "],{},[", 'a "quote"', "\\", "\n", "日本", ""]
+    replies = [
+        Reply(texts[n % 10 if n > 600 else 0], (("a", -0.5), (texts[n % 7], float("-inf"))), "stop", n, 1, n % 3 == 1)
+        for n in range(count)
+    ]
+    assert reply_contents(replies) == [reply.to_json().decode() for reply in replies]

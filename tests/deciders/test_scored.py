@@ -12,6 +12,7 @@ from populace import People, Scenario, Scripted, simulate
 from populace.base.errors import ServiceError
 from populace.deciders import scored
 from populace.models import Reply, Request
+from populace.models.scripted import Uniform
 from populace.questions import Choice, Rating
 
 
@@ -122,6 +123,44 @@ def test_a_crowd_in_several_lots_gets_the_same_answers_and_each_call_is_paid_onc
 def test_lots_have_about_the_same_size(count: int, sizes: list[int]) -> None:
     bounds = scored._lot_bounds(count, 10)
     assert [end - begin for begin, end in itertools.pairwise(bounds)] == sizes
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(29, [9, 10, 10]), (30, [2, 5, 8, 8, 5, 2]), (95, [2, 5, *[9] * 9, 5, 2])]
+)
+def test_the_first_and_the_last_lots_of_many_are_smaller(count: int, sizes: list[int]) -> None:
+    bounds = scored._lot_bounds(count, 10)
+    assert [end - begin for begin, end in itertools.pairwise(bounds)] == sizes
+
+
+@pytest.mark.parametrize("lot", [1, 3, 6])
+def test_a_crowd_in_lots_of_several_sizes_gets_the_same_answers(lot: int, tmp_path: Path) -> None:
+    def model(most: int) -> Scripted:
+        model = Scripted(Uniform(), spec="scripted:uniform")
+        model.lot = most
+        return model
+
+    whole = simulate(Crowd(), model=model(1000), seed=1, workspace=tmp_path / "whole")
+    parts = simulate(Crowd(), model=model(lot), seed=1, workspace=tmp_path / "parts")
+    assert parts.digest == whole.digest
+    assert parts.usage().calls == whole.usage().calls == 20
+
+
+@pytest.mark.parametrize("lot", [40, 100, 299])
+@pytest.mark.parametrize("failing", [0.0, 0.2])
+def test_a_journal_does_not_depend_on_how_many_replies_are_read_together(
+    lot: int, failing: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Throng(Crowd):
+        def setup(self) -> People:
+            return People.named(300).with_columns(number=list(range(300)))
+
+    model = Scripted(Uniform(), spec="scripted:uniform", refusals=failing, garbage=failing)
+    whole = simulate(Throng(), model=model, seed=1, workspace=tmp_path / "whole")
+    monkeypatch.setattr(scored, "_LARGE", 50)
+    monkeypatch.setattr(scored, "_LOT", lot)
+    parts = simulate(Throng(), model=model, seed=1, workspace=tmp_path / "parts")
+    assert parts.digest == whole.digest
 
 
 def test_the_next_lot_is_begun_before_the_last_one_is_read_and_results_keep_their_order() -> None:

@@ -8,12 +8,9 @@ paid for twice and no impossible one is ever used.
 from __future__ import annotations
 
 import asyncio
-import collections
 import contextlib
-import operator
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
 
 from populace.base.errors import (
     BudgetError,
@@ -25,7 +22,9 @@ from populace.base.errors import (
 )
 from populace.broker.batch_storage import BatchUnderWay, store_batch
 from populace.broker.call_settings import CallSettings
+from populace.broker.known_replies import KnownReplies
 from populace.broker.prices import FREE, Price, price_of
+from populace.broker.purchase import Batch, Purchase
 from populace.broker.store import CallStore
 from populace.broker.usage import Usage
 from populace.journal import OnFailure
@@ -33,8 +32,6 @@ from populace.models import Failure, Model, Reply, ReplyOrFailure, Request, open
 from populace.models.base import request_keys
 from populace.models.reply_checks import estimate_usage, verify_replies, without_usage
 from populace.models.scored_replies import ScoredReplies
-
-_ABANDONED = Failure("unanswered", "the call was abandoned")
 
 _MANY = 64
 """From how many replies on a batch is stored in another thread."""
@@ -69,7 +66,8 @@ class Broker:
         self._opener = opener
         self._models: dict[str, Model] = {}
         self._prices: dict[str, Price] = {}
-        self._pending: dict[str, asyncio.Future[dict[str, ReplyOrFailure]]] = {}
+        self._pending: dict[str, asyncio.Future[Purchase]] = {}
+        self._known = KnownReplies(store)
         self._failure_streak = 0
         self._retry_counts: dict[str, int] = {}
         self._stop: PopulaceError | None = None
@@ -140,34 +138,29 @@ class Broker:
         """
         keys = request_keys(requests, model.fingerprint, with_options=model.capabilities.options)
         places = dict(zip(keys, range(len(keys)), strict=True))
-        outcomes: dict[str, ReplyOrFailure] = dict(self._known(list(places)))
-        self.usage.reused += len(outcomes)
-        missing = [key for key in places if key not in outcomes] if len(outcomes) < len(places) else []
-        shared = {key: self._pending[key] for key in missing if key in self._pending}
+        distinct = keys if len(places) == len(keys) else list(places)
+        known = await self._known.among(distinct, at_once=not self._pending)
+        # Until new requests are among those under way, nothing is waited for: nobody else can buy the same meanwhile.
+        self.usage.reused += len(known)
+        missing = [key for key in distinct if key not in known] if known else distinct
+        shared = {key: self._pending[key] for key in missing if key in self._pending} if self._pending else {}
         new = [key for key in missing if key not in shared] if shared else missing
-        if new:
-            outcomes |= await self._buy(
-                _Purchase(model, new, [requests[places[key]] for key in new], purpose, on_failure)
-            )
-        for key, pending in shared.items():
-            outcomes[key] = (await pending).get(key, _ABANDONED)
-            self.usage.reused += 1
-        results = [outcomes[key] for key in keys]
+        if new and len(new) == len(keys):
+            results = await self._buy(Purchase(model, keys, requests, purpose, on_failure))
+        else:
+            outcomes: dict[str, ReplyOrFailure] = dict(known)
+            if new:
+                wanted = [requests[places[key]] for key in new]
+                bought = await self._buy(Purchase(model, new, wanted, purpose, on_failure))
+                outcomes |= zip(new, bought, strict=True)
+            for key, pending in shared.items():
+                outcomes[key] = (await pending).outcome(key)
+                self.usage.reused += 1
+            results = [outcomes[key] for key in keys]
         if on_failure == "stop" and (error := _service_error(model, results)):
             self._halt(error)
             raise self._stop or error
         return keys, results
-
-    def _known(self, keys: list[str]) -> dict[str, Reply]:
-        """The replies in the store; impossible ones, which an earlier version may have stored, are asked for again."""
-        replies = self.store.get(keys)
-        if replies:
-            verdicts = verify_replies(list(replies.values()))
-            impossible = [key for key, verdict in zip(replies, verdicts, strict=True) if isinstance(verdict, Failure)]
-            if impossible:
-                self.store.remove(impossible)
-                replies = {key: reply for key, reply in replies.items() if key not in set(impossible)}
-        return replies
 
     def rejection_error(self, count: int) -> ServiceError:
         """The error to stop with if a model rejects all of so many prompts."""
@@ -185,13 +178,14 @@ class Broker:
         """Raise BudgetError where tokens, money or seconds have reached their limit."""
         self._check_budget(calls=False)
 
-    async def _buy(self, purchase: _Purchase) -> dict[str, ReplyOrFailure]:
+    async def _buy(self, purchase: Purchase) -> list[ReplyOrFailure]:
         """Ask the model, within the budget; every reply is stored as it arrives."""
-        keys, outcomes = purchase.keys, purchase.outcomes
-        pending: asyncio.Future[dict[str, ReplyOrFailure]] = asyncio.get_running_loop().create_future()
+        keys = purchase.keys
+        pending: asyncio.Future[Purchase] = asyncio.get_running_loop().create_future()
         calls_left = self.settings.calls_left(self.usage)
         allowed = len(keys) if calls_left is None else min(max(0, calls_left - self.under_way), len(keys))
-        self._pending |= dict.fromkeys(keys[:allowed], pending)
+        allowed_keys = keys[:allowed]
+        self._pending |= dict.fromkeys(allowed_keys, pending)
         self.under_way += allowed
         try:
             if self._stop is not None:
@@ -202,13 +196,14 @@ class Broker:
             if allowed < len(keys):
                 raise BudgetError("calls", self.settings.max_calls or 0, self.usage.calls)
         finally:
-            self.under_way -= allowed - len(outcomes)
-            for key in keys[:allowed]:
+            self.under_way -= allowed - purchase.outcome_count
+            for key in allowed_keys:
                 del self._pending[key]
-            pending.set_result(outcomes)
-        return outcomes
+            self._known.note_bought(allowed_keys)
+            pending.set_result(purchase)
+        return purchase.results()
 
-    async def _drain(self, purchase: _Purchase, allowed: int) -> None:
+    async def _drain(self, purchase: Purchase, allowed: int) -> None:
         model, start = purchase.model, time.monotonic()
         left_s = None if self.settings.max_seconds is None else self.settings.max_seconds - (start - self._start_time)
         self._retry_counts.setdefault(model.spec, model.retry_count)
@@ -226,7 +221,7 @@ class Broker:
                     self.usage.retried += model.retry_count - self._retry_counts[model.spec]
                     self._retry_counts[model.spec] = model.retry_count
                     self.on_replies()
-                    if purchase.outcome_count < allowed:
+                    if purchase.arrived_count < allowed:
                         self._halt_at_limit()
         except ModelError as error:
             self._halt(error)
@@ -238,9 +233,6 @@ class Broker:
             raise self._stop
         if model.halted:
             raise InterruptedRunError("interrupted; the step under way was abandoned.")
-        if len(purchase.outcomes) < allowed:
-            for key in purchase.keys[:allowed]:
-                purchase.outcomes.setdefault(key, Failure("unanswered", "the model gave no result"))
 
     def _halt(self, stop: PopulaceError) -> None:
         """Let the calls under way end and begin no more; everybody who waits for one gets the error."""
@@ -253,14 +245,14 @@ class Broker:
         except BudgetError as error:
             self._halt(error)
 
-    def _keep(self, purchase: _Purchase, batch: list[tuple[int, ReplyOrFailure]], seconds: float) -> None:
+    def _keep(self, purchase: Purchase, batch: Batch, seconds: float) -> None:
         """Check a batch of replies, store it and count it; only then may others use it.
 
         A large batch is stored in another thread while the model goes on; `_finish_storing` does the rest. Where tokens
         or money are limited it is not: the model must not go on before the batch is counted.
         """
-        model, batch = purchase.model, purchase.new_in(batch)
-        keys = [purchase.keys[index] for index, _ in batch]
+        model, (indices, batch) = purchase.model, purchase.take(batch)
+        keys = purchase.keys_of(indices)
         outcomes = [outcome for _, outcome in batch]
         columns = batch if isinstance(batch, ScoredReplies) else None
         if columns is None:  # Replies in columns were checked when they were made.
@@ -274,14 +266,14 @@ class Broker:
         if may_wait and len(batch) >= _MANY:
             arguments = (self.store, model.spec, keys, columns or outcomes, seconds / len(batch))
             future = asyncio.get_running_loop().run_in_executor(None, store_batch, *arguments)
-            purchase.storing.append(BatchUnderWay([index for index, _ in batch], keys, outcomes, future))
+            purchase.storing.append(BatchUnderWay(indices, outcomes, future))
             return
         replies = {key: each for key, each in zip(keys, outcomes, strict=True) if isinstance(each, Reply)}
         earlier = self.store.put(model.spec, list(replies.items()), seconds / len(batch)) if replies else {}
-        self._count(purchase, keys, outcomes, earlier)
+        self._count(purchase, indices, outcomes, earlier)
 
     @contextlib.asynccontextmanager
-    async def _stored(self, purchase: _Purchase) -> AsyncIterator[None]:
+    async def _stored(self, purchase: Purchase) -> AsyncIterator[None]:
         """Whatever happens inside, and however often it is cancelled, what other threads store is counted."""
         try:
             yield
@@ -296,32 +288,30 @@ class Broker:
             if problems:
                 raise problems[0]
 
-    async def _finish_storing(self, purchase: _Purchase, most: int = 0) -> None:
+    async def _finish_storing(self, purchase: Purchase, most: int = 0) -> None:
         """Count batches that are stored by now, and wait until at most so many are not."""
         while purchase.storing and (len(purchase.storing) > most or purchase.storing[0].future.done()):
             first = purchase.storing[0]
             await asyncio.wait([first.future])  # It goes on where this is cancelled.
             purchase.storing.popleft()
-            self._count(purchase, first.keys, first.outcomes, first.future.result())
+            self._count(purchase, first.indices, first.outcomes, first.future.result())
 
     def _count(
         self,
-        purchase: _Purchase,
-        keys: list[str],
+        purchase: Purchase,
+        indices: Sequence[int],
         outcomes: list[ReplyOrFailure],
         earlier: dict[str, Reply],
     ) -> None:
         """Count a batch that is stored, and let others use it."""
         model = purchase.model
-        self.under_way -= len(keys)
-        replies = {key: each for key, each in zip(keys, outcomes, strict=True) if isinstance(each, Reply)}
-        purchase.outcomes |= replies if len(replies) == len(keys) else zip(keys, outcomes, strict=True)
-        purchase.outcomes |= earlier
+        self.under_way -= len(indices)
+        purchase.keep(indices, outcomes, earlier)
+        replies = [each for each in outcomes if isinstance(each, Reply)]
         if replies:
-            new_replies = list(replies.values())
             price = self._prices.get(model.spec, FREE)
-            self.usage.add_calls(new_replies, price.of(new_replies) if price != FREE else 0.0, purchase.purpose)
-        if len(replies) == len(keys):
+            self.usage.add_calls(replies, price.of(replies) if price != FREE else 0.0, purchase.purpose)
+        if len(replies) == len(outcomes):
             self._failure_streak = 0
         elif not model.halted:
             if purchase.on_failure == "stop" and (error := _service_error(model, outcomes)):
@@ -344,40 +334,6 @@ class Broker:
 
     def _check_budget(self, *, calls: bool = True) -> None:
         self.settings.check(self.usage, time.monotonic() - self._start_time, calls=calls)
-
-
-_INDEX = operator.itemgetter(0)
-
-
-@dataclass
-class _Purchase:
-    """Requests that are not in the store, and what the model replied so far."""
-
-    model: Model
-    keys: list[str]
-    requests: list[Request]
-    purpose: str
-    on_failure: OnFailure
-    outcomes: dict[str, ReplyOrFailure] = field(default_factory=dict)
-    storing: collections.deque[BatchUnderWay] = field(default_factory=collections.deque)
-
-    @property
-    def outcome_count(self) -> int:
-        """How many requests have an outcome, those that are being stored included."""
-        return len(self.outcomes) + sum(len(each.keys) for each in self.storing)
-
-    def new_in(self, batch: list[tuple[int, ReplyOrFailure]]) -> list[tuple[int, ReplyOrFailure]]:
-        """The first outcome of each request in a batch of the model; a second one of the same request is dropped."""
-        indices = set(map(_INDEX, batch))
-        if indices and not (min(indices) >= 0 and max(indices) < len(self.keys)):
-            raise ModelError(f"{self.model.spec} replied to a request that it did not get, number {max(indices)}.")
-        known = {index for index in indices if self.keys[index] in self.outcomes} if self.outcomes else set()
-        for batch_before in self.storing:
-            known |= indices.intersection(batch_before.indices)
-        if len(indices) == len(batch) and not known:
-            return batch
-        first = dict(reversed(batch))
-        return [(index, first[index]) for index in dict.fromkeys(i for i, _ in batch) if index not in known]
 
 
 def _service_error(model: Model, outcomes: Sequence[ReplyOrFailure]) -> ServiceError | None:

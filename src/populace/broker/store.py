@@ -92,8 +92,10 @@ class CallStore:
     def get(self, keys: Sequence[str]) -> dict[str, Reply]:
         """The replies that are known among these keys."""
         query = "SELECT calls.key, call FROM json_each(?) JOIN calls ON calls.key = json_each.value"
+        # In the order of keys, each page of the index is read once.
+        wanted = pydantic_core.to_json(sorted(keys)).decode()
         # The requests of a lot are looked up while another thread stores replies to the lot before.
-        rows = self._db.committed_rows(query, json.dumps(keys))
+        rows = self._db.committed_rows(query, wanted)
         with self._db.errors():
             try:
                 return {key: Reply.from_json(pydantic_core.from_json(call)[1]) for key, call in rows}

@@ -143,11 +143,11 @@ class ReplyColumns:
         probabilities: The distribution over options, one in each row; it counts where there is a mass.
     """
 
-    replies: Sequence[str | None] | Sequence[list[str]]
+    replies: Sequence[str | None] | Sequence[list[str]] | pl.Series
     status: npt.NDArray[np.uint8]
-    call: list[str | None]
-    prompt_tokens: list[int]
-    completion_tokens: list[int]
+    call: list[str | None] | pl.Series
+    prompt_tokens: list[int] | pl.Series
+    completion_tokens: list[int] | pl.Series
     lead: list[str] | None = None
     mass: Floats | None = None
     probabilities: Floats | None = None
@@ -225,8 +225,10 @@ def _outcome_columns(outcomes: ReplyColumns) -> dict[str, pl.Series]:
     return columns
 
 
-def _reply_lists(replies: Sequence[str | None] | Sequence[list[str]]) -> pl.Series:
+def _reply_lists(replies: Sequence[str | None] | Sequence[list[str]] | pl.Series) -> pl.Series:
     """The replies of each row as a column of lists, made of all of them at once."""
+    if isinstance(replies, pl.Series):
+        return list_column(replies.alias("text"), np.ones(len(replies), np.int64))
     lists: Any = replies
     several = bool(replies) and isinstance(replies[0], list)
     texts = pl.Series("text", list(chain.from_iterable(lists)) if several else lists, dtype=pl.String)

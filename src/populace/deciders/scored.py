@@ -6,7 +6,7 @@ import contextlib
 import math
 import operator
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,6 +58,8 @@ _ROWS_UNDER_WAY = 49_152
 _FEWEST_LOTS, _MOST_LOTS = 2, 4
 """How many lots are asked at once: while the model works on one, the requests of the next are put together; with small
 lots, replies to those before are stored meanwhile."""
+_FEWEST_GRADED = 3
+"""From how many full lots on the first and the last ones are smaller."""
 _OK = STATUSES.index("ok")
 _REFUSED = STATUSES.index("refused")
 _UNPARSEABLE = STATUSES.index("unparseable")
@@ -65,6 +67,9 @@ _TEXT, _TOKENS, _FINISH, _PROMPT_TOKENS, _COMPLETION_TOKENS = map(operator.itemg
 """The fields of a reply."""
 _MANY = 32
 """From how many replies for each order of options on, they are read in columns."""
+_LARGE = 1024
+"""From how many rows on what the journal keeps of a lot becomes columns before the next lot is read."""
+_REPLY_TYPES = {"text": pl.String, "call": pl.String, "prompt_tokens": pl.Int32, "completion_tokens": pl.Int32}
 _T = TypeVar("_T")
 
 
@@ -110,9 +115,16 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
 
 
 def _lot_bounds(count: int, most: int) -> list[int]:
-    """Where lots of about the same size begin and end; a small one at the end would leave a GPU with little to do."""
-    lots = max(1, -(-count // most))
-    return [count * lot // lots for lot in range(lots + 1)]
+    """Where lots of about the same size begin and end; a small one at the end would leave a GPU with little to do.
+
+    Where there are many, the first two and the last two are smaller: a model begins soon, and little is left to store
+    and to read when it ends.
+    """
+    edges = [most // 4, most // 2] if most > 3 and count >= _FEWEST_GRADED * most else []
+    middle = count - 2 * sum(edges)
+    lots = max(1, -(-middle // most))
+    sizes = [middle * (lot + 1) // lots - middle * lot // lots for lot in range(lots)]
+    return [0, *accumulate([*edges, *sizes, *reversed(edges)])]
 
 
 async def _overlapping(
@@ -167,19 +179,13 @@ async def _divide_ones(
 
 
 class _ScoredRows:
-    """The results of replies, row by row.
-
-    Attributes:
-        probabilities: The distribution of a row; zeros where nothing was scored.
-        masses: The mass that it rests on; NaN where nothing was scored.
-        status: The code of its status.
-    """
+    """The results of replies, row by row."""
 
     def __init__(self, question: Finite, rows: Conversations) -> None:
         self.rows = rows
-        self.probabilities: list[tuple[float, ...]] = []
-        self.masses: list[float] = []
-        self.status: list[int] = []
+        self._count = 0
+        self._parts: list[tuple[Floats, Floats, Codes]] = []
+        self._frames: list[pl.DataFrame] = []
         self.calls: list[str | None] = []
         self.texts: list[str | None] = []
         self.prompt_tokens: list[int] = []
@@ -203,10 +209,25 @@ class _ScoredRows:
 
     def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
         """Read the replies to the next rows."""
-        first = len(self.status)
+        self._read(calls, outcomes)
+        if len(self.rows) > len(self.calls) >= _LARGE:
+            # While a device is at work on the next lot, and not when all have been read.
+            self._frames.append(self._frame())
+            for values in (self.texts, self.calls, self.prompt_tokens, self.completion_tokens):
+                values.clear()
+
+    def _frame(self) -> pl.DataFrame:
+        values = (self.texts, self.calls, self.prompt_tokens, self.completion_tokens)
+        return pl.DataFrame(dict(zip(_REPLY_TYPES, values, strict=True)), _REPLY_TYPES)
+
+    def _read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
+        first, self._count = self._count, self._count + len(calls)
         failures, arrangements, width = self.rows.failures, self.rows.arrangements, len(self._none)
         if not failures and self._read_answers(first, calls, outcomes):
             return
+        probabilities: list[tuple[float, ...]] = []
+        masses: list[float] = []
+        status: list[int] = []
         for row, (call, outcome) in enumerate(zip(calls, outcomes, strict=True), first):
             code = failures[row] if failures else None
             if code is None:
@@ -224,37 +245,38 @@ class _ScoredRows:
                 if code is None:
                     distribution, mass = tally(self._owners[arrangements[row]], width, outcome.tokens)
                     if mass >= NO_MASS or not is_refusal(outcome.text):
-                        self.probabilities.append(distribution)
-                        self.masses.append(mass)
-                        self.status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
+                        probabilities.append(distribution)
+                        masses.append(mass)
+                        status.append(_OK if mass >= NO_MASS else _UNPARSEABLE)
                         continue
                     code = _REFUSED
-            self.probabilities.append(self._none)
-            self.masses.append(math.nan)
-            self.status.append(code or _OK)
+            probabilities.append(self._none)
+            masses.append(math.nan)
+            status.append(code or _OK)
+        self._parts.append((np.array(probabilities), np.array(masses), np.array(status, np.uint8)))
 
     def _read_answers(self, first: int, calls: list[str], outcomes: Sequence[ReplyOrFailure]) -> bool:
         """Read replies that all give a distribution, column by column; False, with nothing read, where one does not."""
         if set(map(type, outcomes)) != {Reply} or "refusal" in set(map(_FINISH, outcomes)):
             return False
         probabilities, masses = self._scores(first, list(map(_TOKENS, outcomes)))
-        if min(masses) < NO_MASS:
+        if masses.min() < NO_MASS:
             return False
-        self.probabilities += probabilities
-        self.masses += masses
-        self.status += [_OK] * len(masses)
+        self._parts.append((probabilities, masses, np.full(len(masses), _OK, np.uint8)))
         self.calls += calls
         self.texts += map(_TEXT, outcomes)
         self.prompt_tokens += map(_PROMPT_TOKENS, outcomes)
         self.completion_tokens += map(_COMPLETION_TOKENS, outcomes)
         return True
 
-    def _scores(self, first: int, tokens: list[Any]) -> tuple[list[tuple[float, ...]], list[float]]:
+    def _scores(self, first: int, tokens: list[Any]) -> tuple[Floats, Floats]:
         """The distributions and masses of replies from a row on."""
         orders, width = self.rows.arrangements[first : first + len(tokens)], len(self._none)
         if len(tokens) < _MANY * len(self._owners):
             scores = [tally(self._owners[order], width, each) for order, each in zip(orders, tokens, strict=True)]
-            return [each.probabilities for each in scores], [each.mass for each in scores]
+            return np.array([each.probabilities for each in scores]), np.array([each.mass for each in scores])
+        if len(self._owners) == 1:
+            return tally_all(self._owners[orders[0]], width, tokens)
         probabilities, masses = np.empty((len(tokens), width)), np.empty(len(tokens))
         rows: dict[Arrangement, list[int]] = {}
         for row, order in enumerate(orders):
@@ -262,17 +284,23 @@ class _ScoredRows:
         for order, which in rows.items():
             lists = [tokens[row] for row in which]
             probabilities[which], masses[which] = tally_all(self._owners[order], width, lists)
-        return list(map(tuple, probabilities.tolist())), masses.tolist()
+        return probabilities, masses
 
     def arrays(self) -> tuple[Floats, Floats, Codes]:
-        """Distributions, masses and status codes of all rows."""
-        return np.array(self.probabilities), np.array(self.masses), np.array(self.status, np.uint8)
+        """Distributions, masses and status codes of all rows; zeros and NaN where nothing was scored."""
+        if len(self._parts) == 1:
+            return self._parts[0]
+        probabilities, masses, status = zip(*self._parts, strict=True)
+        return np.concatenate(probabilities), np.concatenate(masses), np.concatenate(status)
 
     def columns(self, probabilities: Floats, masses: Floats, status: Codes) -> ReplyColumns:
         """What the journal keeps of the replies."""
-        return ReplyColumns(
-            self.texts, status, self.calls, self.prompt_tokens, self.completion_tokens, None, masses, probabilities
-        )
+        scores = (None, masses, probabilities)
+        if not self._frames:
+            return ReplyColumns(self.texts, status, self.calls, self.prompt_tokens, self.completion_tokens, *scores)
+        frame = pl.concat([*self._frames, self._frame()], rechunk=True)
+        text, call, *counts = (frame[name] for name in _REPLY_TYPES)
+        return ReplyColumns(text, status, call, counts[0], counts[1], *scores)
 
 
 def option_values(question: Finite, option: npt.NDArray[np.uint8]) -> pl.Series:

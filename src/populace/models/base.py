@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -64,6 +64,10 @@ class Request(NamedTuple):
 
 _FEW = 4
 """So many requests of one frame are not worth a common beginning."""
+_MANY = 64
+"""From how many requests on it is worth finding out what they share."""
+_PIECE = 512
+"""Of how many requests the messages are written together: few enough to reuse the same memory."""
 _SAMPLE = 16
 """Of how many requests it is seen whether they are like the next one."""
 _NUMBERS = ("max_tokens", "top", "temperature", "seed")
@@ -72,8 +76,8 @@ _NUMBERS = ("max_tokens", "top", "temperature", "seed")
 def request_keys(requests: Sequence[Request], fingerprint: str, *, with_options: bool = False) -> list[str]:
     """The key of each request; all are equal to those of `Request.key`.
 
-    Requests that follow each other often differ in the text of their last message alone. What stands before it in the
-    content of their keys is hashed once.
+    Requests that follow each other often differ in their messages alone, and then their JSON is written by one call.
+    Where only the text of the last message differs, what stands before it in the content of their keys is hashed once.
 
     Args:
         requests: The requests.
@@ -91,13 +95,15 @@ def request_keys(requests: Sequence[Request], fingerprint: str, *, with_options:
         messages = request[0]
         return (messages[:-1], messages[-1][0], request[1:width]) if messages else ()
 
-    if len(requests) <= 4 * _SAMPLE:
+    if len(requests) <= _MANY:
         return [request.key(fingerprint, with_options=with_options) for request in requests]
     places = range(0, len(requests) - 1, max(1, len(requests) // _SAMPLE))
     alike = sum(frame(requests[place]) == frame(requests[place + 1]) for place in places)
-    if alike <= len(places) // 2:
-        return [request.key(fingerprint, with_options=with_options) for request in requests]
     keys: list[str] = []
+    if alike <= len(places) // 2:
+        for begin in range(0, len(requests), _PIECE):
+            keys += _piece_keys(requests[begin : begin + _PIECE], fingerprint, width)
+        return keys
     for shared, group in groupby(requests, frame):
         same = list(group)
         if len(same) <= _FEW or not shared or not _are_written_alike(same):
@@ -115,13 +121,35 @@ def request_keys(requests: Sequence[Request], fingerprint: str, *, with_options:
     return keys
 
 
+def _piece_keys(requests: Sequence[Request], fingerprint: str, width: int) -> list[str]:
+    """The keys of requests of which all fields but the messages are mostly equal."""
+    first, columns = requests[0], list(zip(*requests, strict=True))
+    role = first.messages[0][0] if first.messages else ""
+    if role.isalpha() and all(_is_written_alike(column) for column in columns[1:width]):
+        head = b"[[" + pydantic_core.to_json(role) + b',"'
+        content = pydantic_core.to_json(columns[0])
+        # It stands only between requests: at its first quote a text ends. One that began there, or had this quote in
+        # it, with a backslash before it, would end at the second quote, and no letter follows the end of a text.
+        texts = content[1 + len(head) : -4].split(b'"]],' + head)
+        if len(texts) == len(requests) and content.startswith(head, 1):  # Else one begins in another way.
+            before = pydantic_core.to_json((fingerprint,))[:-1] + b"," + head
+            after = b'"]],' + pydantic_core.to_json(first[1:width])[1:]
+            return [hashlib.blake2b(before + text + after, digest_size=16).hexdigest() for text in texts]
+    return [request.key(fingerprint, with_options=width == len(Request._fields)) for request in requests]
+
+
+def _is_written_alike(column: Sequence[Any]) -> bool:
+    """Whether all values of a column have the same JSON: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    first = column[0]
+    if column.count(first) < len(column):
+        return False
+    return not isinstance(first, int | float) or len(set(map(type if first else repr, column))) == 1
+
+
 def _are_written_alike(requests: Sequence[Request]) -> bool:
-    """Whether the numbers of equal requests have the same JSON: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
-    fields: list[Any] = list(chain.from_iterable(requests))
-    width = len(Request._fields)
-    columns = [fields[Request._fields.index(name) :: width] for name in _NUMBERS]
-    # Requests that were made together hold the same objects, and few are left to write.
-    return all(len(set(map(repr, {id(each): each for each in column}.values()))) == 1 for column in columns)
+    """Whether the numbers of equal requests have the same JSON."""
+    columns = list(zip(*requests, strict=True))
+    return all(_is_written_alike(columns[Request._fields.index(name)]) for name in _NUMBERS)
 
 
 def _encoded(texts: list[str]) -> list[bytes]:
