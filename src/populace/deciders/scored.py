@@ -85,9 +85,12 @@ async def decide_scored(inquiry: Inquiry, question: Finite, model: Model, broker
     bounds = _lot_bounds(len(rows), lot)
     lots_at_once = min(_MOST_LOTS, max(_FEWEST_LOTS, _ROWS_UNDER_WAY // lot))
 
+    preparation = asyncio.Lock()
+
     async def fetch_lot(number: int) -> tuple[list[str], list[ReplyOrFailure]]:
-        requests = scored.requests(bounds[number], bounds[number + 1], lead, model.capabilities.top_tokens)
-        await asyncio.sleep(0)  # Another lot may have something to send to the model.
+        async with preparation:  # Several lots in a row would keep the model from what it has to do in between.
+            requests = scored.requests(bounds[number], bounds[number + 1], lead, model.capabilities.top_tokens)
+            await asyncio.sleep(0)  # Another lot may have something to send to the model.
         calls, outcomes = await broker.fetch(model, requests, inquiry.purpose, on_failure=inquiry.on_failure)
         if rows.mode == "digits":
             outcomes = await _divide_ones(inquiry, requests, outcomes, model, broker)

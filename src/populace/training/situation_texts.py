@@ -107,6 +107,17 @@ SHOPPING_SENTENCES = (
     "On your list there is {good}, {size}. The tag reads {p}. When you bought it before, you paid {u}.",
     "In a web shop you find {good}, {size}, for {p}. In the past it was sold there at {u}.",
     "The shop sells {good} in packs of {size}. It was {u} at your last visit. It is {p} now.",
+    "You come to the shelf with {good}, {size}. When you were here last, it cost {u}. The price is now {p}.",
+    "You do your shopping and see {good} ({size}). It used to cost {u}. Its price is {p}.",
+    "{Good}, {size}: the price is {p}. Until last month it was {u}.",
+    "In the shop you find this: {good}, {size}. Last week you would have paid {u}. You would pay {p} now.",
+    "{Good} ({size}) costs {p} here. You paid {u} for the same thing some weeks ago.",
+    "You look for {good}, {size}. What it cost in spring: {u}. What it costs: {p}.",
+    "You pass a display: {good}, {size}. Some days ago its price was {u}. The price is {p}.",
+    "The price of {good} ({size}) is {p}. On your last visit the price was {u}.",
+    "In the store you stop at {good}, {size}. The former price was {u}. The price is {p}.",
+    "You are on your round through the shop. Here is {good}: {size}. It cost {u} the other day. The price is {p}.",
+    "You meet this in a grocery: {good}, {size}. The price is {p}. The price that you remember is {u}.",
     "This offer is on a shelf of the grocer: {good}, {size}. Some time ago one paid {u} for it. Now one pays {p}.",
 )
 
