@@ -30,6 +30,14 @@ def test_the_walk_of_a_decision_has_at_most_25_files_and_all_exist() -> None:
     assert [file for file in WALK if not (SOURCE / file).is_file()] == []
 
 
+def test_the_page_says_which_files_the_walk_leaves_out() -> None:
+    section = PAGE[PAGE.index("## One decision") : PAGE.index("## Settings and sessions")]
+    unsaid = [
+        file for file in HELPERS if f"`{file.rstrip('/')}`" not in section and f"`{Path(file).stem}`" not in section
+    ]
+    assert unsaid == []
+
+
 def test_a_step_runs_through_no_file_that_the_walk_does_not_name(tmp_path: Path) -> None:
     crossed: set[str] = set()
 

@@ -16,6 +16,7 @@ import populace
 from populace import open_run
 from populace.journal import Journal, verify_journal
 from support.commands import populace as command
+from support.fake_server import FakeServer
 
 SOURCE = Path(populace.__file__).parent
 SMALL = ["--workers", "8", "--days", "6", "--model", "scripted:uniform", "--no-chart"]
@@ -36,7 +37,8 @@ for words in json.loads(sys.argv[1]):
 
 def several(*commands: list[str], limits: dict[str, int] | None = None, **environment: str) -> tuple[list[int], str]:
     """The exit codes of commands that one process calls, and all that it prints."""
-    variables = {"PATH": os.environ["PATH"], "POPULACE_AUTHOR": "somebody", **environment}
+    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCE.parent), "POPULACE_AUTHOR": "somebody"}
+    variables |= environment
     words = [sys.executable, "-c", SEVERAL, json.dumps(commands), json.dumps(limits or {})]
     done = subprocess.run(words, env=variables, capture_output=True, timeout=300)
     text = (done.stdout + done.stderr).decode("utf-8", "replace")
@@ -76,6 +78,19 @@ def test_a_user_without_any_home_has_no_price_table_and_no_key(monkeypatch: pyte
     done = command("run", "norms", *SMALL)
     assert done.returncode == 0, done.stderr
     assert command("models").returncode in (0, 3)
+
+
+def test_with_more_connections_than_files_may_be_open_one_paragraph_names_the_option(tmp_path: Path) -> None:
+    with FakeServer(latency_s=0.2) as server:
+        model = ["--model", f"{server.url}#fake-1", "--concurrency", "128", "--retries", "1", "--days", "1"]
+        run = ["run", "norms", "--workers", "200", *model, "--no-chart"]
+        codes, text = several(run, limits={"RLIMIT_NOFILE": 64}, HOME=str(tmp_path))
+        assert codes[0] in (4, 5), text
+        assert "Traceback" not in text and "P000" not in text
+        assert "too many" in text.lower() and "--concurrency" in text, text
+        hint = re.search(r"[Cc]ontinue with: populace (resume \S+)", text)
+        assert hint is not None, text
+        assert command(*hint[1].split(), "--no-chart", "--concurrency", "8").returncode == 0
 
 
 def test_on_a_full_disk_one_paragraph_says_so_and_what_was_paid_for_is_not_lost(tmp_path: Path) -> None:

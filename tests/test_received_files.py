@@ -26,7 +26,7 @@ from support.received import FILE_COMMANDS, Received, outcome
 COUNT = 300
 AUDIT_SEEDS = range(*map(int, os.environ.get("POPULACE_AUDIT_SEEDS", "0:2000").split(":")))
 """The changes of an audit; a part of them may be named."""
-WEIGHTS = [4, 2, 3, 4, 3, *[1] * len(FILE_COMMANDS)]
+WEIGHTS = [4, 2, 3, 4, 3, 2, *[1] * len(FILE_COMMANDS)]
 TABLE = Path(__file__).parents[1] / "build" / "audit" / "received-files.md"
 
 
@@ -65,7 +65,7 @@ def test_no_change_of_a_received_file_runs_code_writes_elsewhere_hangs_or_is_cal
         undo = mutate(files, rng, received.canaries, received.outside)
         try:
             command = commands[seed % len(commands)]
-            if command[0] == "report" and seed % 8:
+            if command[0] == "report" and len(commands) > 1 and seed % 8:
                 command = commands[1]  # Pictures take longer than all else together.
             words = received.words(command, names, received.remove_output())
             end = outcome(words)
@@ -80,6 +80,38 @@ def test_no_change_of_a_received_file_runs_code_writes_elsewhere_hangs_or_is_cal
             pytest.fail(f"{seed}: {words} ran code or wrote elsewhere: {sorted(received.state())}")
     assert not bad, f"{len(bad)} of {COUNT}\n" + "\n".join(bad[:12])
     assert ends["P504"] > COUNT / 10, ends
+
+
+def test_no_command_waits_for_a_pipe_in_place_of_a_file(received: Received) -> None:
+    """Files that are named, and those of a study; what a study writes again is a file to write."""
+    waiting = []
+    for files, commands, names in received.targets()[5:]:
+        for file in files:
+            file.rename(aside := file.with_name("aside"))
+            os.mkfifo(file)
+            words = received.words(commands[0], names, received.remove_output())
+            end = outcome(words, most_s=15)
+            if end.startswith(("HANG", "P000")):
+                waiting.append(f"{file.name}: {end}")
+            file.unlink()
+            aside.rename(file)
+            received.restore_workspace(commands[0])
+    assert not waiting, waiting
+
+
+@pytest.mark.parametrize("place", ["runs/RUN/RUN-figures/metric-share_blue.svg", "runs/RUN/judgements/a.parquet",
+                                   "believability/FORUM/skills.csv", "believability/FORUM/answers/a.parquet"])  # fmt: skip
+def test_nothing_is_written_through_a_link_in_a_received_folder(received: Received, place: str) -> None:
+    link = received.place / place.replace("RUN", received.run).replace("FORUM", received.forum)
+    link.parent.mkdir(exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(received.outside / "target")
+    words = ["believability", received.forum] if "FORUM" in place else ["report", received.run]
+    try:
+        assert outcome([*words, "--workspace", str(received.place)]) == "P504"
+        assert received.state() == received.before
+    finally:
+        received.restore_workspace(("believability",))
 
 
 @pytest.mark.audit

@@ -116,3 +116,12 @@ def test_a_link_inside_a_folder_is_no_link_out_of_it(tmp_path: Path) -> None:
     assert outside_link(tmp_path / "in") is None
     (tmp_path / "in" / "loop").symlink_to("loop")
     assert outside_link(tmp_path / "in") == "loop"
+
+
+def test_a_link_in_a_folder_inside_a_folder_leads_out_too(tmp_path: Path) -> None:
+    (tmp_path / "in" / "figures").mkdir(parents=True)
+    (tmp_path / "in" / "figures" / "one.svg").symlink_to("../other.svg")
+    assert outside_link(tmp_path / "in") is None
+    (tmp_path / "in" / "figures" / "two.svg").symlink_to(tmp_path / "elsewhere")
+    assert outside_link(tmp_path / "in") == "figures/two.svg"
+    assert outside_link(tmp_path / "in", skip=("figures",)) is None

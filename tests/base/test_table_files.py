@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from populace import People
 from populace.base.errors import PopulaceError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.evaluation.human_answers import read_answer_table
 from populace.evaluation.human_curves import read_human_table
 from populace.evaluation.human_decisions import HumanDecisions
@@ -52,6 +53,12 @@ def test_a_file_on_which_polars_panics_is_said_to_be_damaged(
     monkeypatch.setattr(pl.LazyFrame, "collect_schema", panic)
     with pytest.raises(PopulaceError, match="could not be read: it is damaged"):
         reader(path)
+
+
+def test_a_pipe_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "table.parquet")
+    with pytest.raises(UNREADABLE, match="not a plain file"):
+        read_plain_table(tmp_path / "table.parquet")
 
 
 def test_a_panic_is_no_exception() -> None:

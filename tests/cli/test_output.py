@@ -11,6 +11,7 @@ import pytest
 
 from populace import Run, simulate
 from populace.base.errors import StoppedError
+from populace.broker import Usage
 from populace.cli import main
 from populace.models import Scripted
 from populace.scenarios.norms import Norms
@@ -96,3 +97,8 @@ def test_text_that_a_stream_cannot_write_is_written_as_escapes(tmp_path: Path) -
             stream.flush()
         assert leaving.value.code == 0
         assert escape in written.getvalue()
+
+
+def test_a_run_without_a_request_reused_nothing() -> None:
+    assert Usage().reused_share == 0.0
+    assert Usage(calls=1, reused=3).reused_share == 0.75

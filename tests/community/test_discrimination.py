@@ -244,6 +244,15 @@ def test_answers_that_cannot_be_read_are_counted_and_left_out() -> None:
     assert any("1 answer could not be read" in note for note in result.notes)
 
 
+@pytest.mark.parametrize(("name", "value"), [("pair", None), ("chosen", 3), ("wrong", "no"), ("chance_wrong", "0.5")])
+def test_an_answer_of_a_wrong_type_is_named_with_its_line(tmp_path: Path, name: str, value: Any) -> None:
+    answer = {"pair": "p", "rater": "r", "arm": "full", "community": "c", "chosen": "left", "wrong": True}
+    lines = [json.dumps(each) + "\n" for each in (answer, {**answer, name: value})]
+    (tmp_path / "answers.jsonl").write_text("".join(lines))
+    with pytest.raises(UsageError, match=rf"line 2: '{name}' is"):
+        Ratings(tmp_path / "answers.jsonl")
+
+
 def test_raters_are_assigned_between_arms_evenly_and_keep_their_arm() -> None:
     generated = conversations_of(Community(board(seed=1, offence=0.0, threads=4, replies=0)))
     pairs = make_pairs(real(4), dict.fromkeys(("full", "no_personas", "neither"), generated))

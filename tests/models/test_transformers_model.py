@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import struct
 import sys
 from pathlib import Path
@@ -336,3 +337,9 @@ def test_the_string_of_a_model_is_read() -> None:
         open_model("transformers:a?devise=cpu")
     with pytest.raises(UnknownNameError, match="tpu"):
         open_model("transformers:a?device=tpu")
+
+
+def test_a_pipe_in_place_of_weights_is_no_model(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "weights")
+    with pytest.raises(ModelFileError, match="there is no model at"):
+        asyncio.run(TransformersModel(tmp_path / "weights").start())

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from populace.questions import Choice, Rating, mode_of, score, tell_ten_from_one
+from populace.questions.scoring import token_owner
 
 SHIRT = Choice("Which shirt?", options=("blue", "green"))
 SURE = Choice("Will you vote?", options=("no", "not sure"))
@@ -202,3 +203,8 @@ def test_showing_options_in_another_order_only_moves_their_labels(
     scores = score(question, tuple(arrangement), "labels", tokens)
     declared = score(question, (0, 1, 2), "labels", tokens)
     assert [scores.probabilities[index] for index in arrangement] == pytest.approx(list(declared.probabilities))
+
+
+@pytest.mark.parametrize(("token", "owner"), [("blue", 0), (" bl", 0), ("b", None), ("g", None), ("X", 2), ("?", None)])
+def test_a_single_letter_begins_no_word_that_is_longer(token: str, owner: int | None) -> None:
+    assert token_owner(("blue", "green", "x"), (0, 1, 2), "words")(token) == owner

@@ -37,11 +37,13 @@ from populace.studio.app import install
 from populace.studio.jobs import CommandError
 from populace.studio.pages.fidelity.data import report_names
 from populace.studio.shell.guard import Guard
-from support.audit import IN_FULL, size
+from support.audit import size
 from support.studies import studied
 from support.studio import visit
 
 REQUESTS, TO_PAGES = size(3_000, 20_000), size(270, 2_500)
+FURTHER = 500
+"""How often an address is asked for again that was never reached."""
 SHARE_OF_HEAVY = 0.2
 """How often routes that read a whole experiment, or all runs or scenarios, are asked for, compared with others."""
 SLOW_S = 60.0
@@ -214,7 +216,6 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
     reached = Counter[str]()
 
     async def go() -> None:
-        nonlocal slowest
         async with visit(workspace) as visitor:
             # The page of a new run estimates what the run will take, in a process of its own.
             monkeypatch.setattr(visitor.studio.jobs, "call", refuse)
@@ -239,7 +240,9 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
             turns = list(_turns([*api, "/api/{name}"], REQUESTS - TO_PAGES)) + list(
                 _turns([*pages, "/{name}"], TO_PAGES)
             )
-            for template in turns:
+
+            async def ask(template: str) -> None:
+                nonlocal slowest
                 scope = requests.draw(template, own.get(template, ()))
                 request = f"{scope['method']} {scope['raw_path'][:300]!r} ? {scope['query_string'][:300]!r}"
                 start = time.perf_counter()
@@ -253,13 +256,21 @@ def test_no_request_fails_inside_writes_or_hangs(workspace: Path, monkeypatch: p
                     # The tab is closed, whatever the page is still about to do.
                     client.delete()
 
+            for template in turns:
+                await ask(template)
+            for template in sorted(set(turns) - UNREACHABLE):
+                # A few hundred requests may happen to give an address nothing that it knows; some more do.
+                for _ in range(FURTHER):
+                    if reached[template]:
+                        break
+                    await ask(template)
+
     asyncio.run(go())
-    assert sum(answers.values()) == REQUESTS
+    assert sum(answers.values()) >= REQUESTS
     # It is not all refused at the door.
     assert answers[200] > REQUESTS * 0.075 and answers[404] > REQUESTS * 0.025 and answers[400] > REQUESTS * 0.015
     missed = {template for template, count in reached.items() if not count} - UNREACHABLE
-    # Few requests may happen to give one address nothing that it knows.
-    assert len(missed) <= (0 if IN_FULL else 1), missed
+    assert missed == set()
     assert slowest < SLOW_S
     assert _files(workspace.parent) == before
 

@@ -57,7 +57,7 @@ RUN_COMMANDS = [
     ("resume", "RUN"),
     ("fork", "RUN", "--at", "2", "--model", "scripted:cast"),
 ]
-WRITING = ("interview", "resume", "fork", "whatif", "multiverse", "judge")
+WRITING = ("interview", "resume", "fork", "whatif", "multiverse", "judge", "believability")
 """Commands that write into the workspace, which is put back after them."""
 NORMS_COMMANDS = [*RUN_COMMANDS, ("ask-again", "RUN", "--step", "1", "--person", "0", "--temperature", "0.5")]
 ROBUST = ("robust", "RUN", "--dry-run", "--seeds", "2")
@@ -69,6 +69,11 @@ FORUM_COMMANDS = [
     ("whatif", "RUN", "--post", "1", "--as", "a troll", "--model", "scripted:cast"),
     ("multiverse", "RUN", "--n", "1"),
     ("judge", "RUN", "--ask", "civil", "--model", "scripted:cast"),
+]
+BELIEVABILITY_COMMANDS = [
+    ("believability", "FORUM"),
+    ("believability", "FORUM", "--dry-run"),
+    ("believability", "--list"),
 ]
 EXPERIMENT_COMMANDS = [
     ("report", "EXPERIMENT", "--to", "OUT"),
@@ -90,6 +95,9 @@ FILE_COMMANDS = {
     "real.csv": [("discern", "FORUM", "--real", "FILE", "--report")],
     "log.csv": [("sessions", "FILE"), ("sessions", "FILE", "--drop-bad")],
     "log.jsonl": [("sessions", "FILE"), ("next-action", "FILE", "--drop-bad", "--part", "unseen_shops", "--to", "OUT")],
+    "ratings.jsonl": [("discern", "FORUM", "--real", "REAL", "--answers", "FILE", "--report")],
+    "words.txt": [("export", "FORUM", "OUT", "--to", "html", "--filter", "FILE")],
+    "shares.csv": [("report", "NORMS", "--reference", "FILE", "--to", "OUT")],
     "goods.csv": [("run", "shop", "--catalogue", "FILE", "--decider", "rule", "--shoppers", "2", "--actions", "2")],
     **STUDY_COMMANDS,
 }
@@ -162,10 +170,33 @@ class Received:
         sessions.write(files / "log.csv")
         sessions.write(files / "log.jsonl")
         write_studies(files, SMOLLM2.sha256, self.run)
+        (files / "words.txt").write_text("# Words\nbee\nhive\n")
+        (files / "shares.csv").write_text("answer,share\nblue,0.5\ngreen,0.5\n")
+        self.write_judgements(files)
         self.files = files
         self.before = self.state()
         self.original = home.parent / f"{home.name}-original"
         shutil.copytree(self.place, self.original)
+
+    def write_judgements(self, files: Path) -> None:
+        """Let scripts judge posts, pairs of threads and interviews, so that there are files of judgements."""
+        ratings = ("--model", "scripted:uniform", "--answers", str(files / "ratings.jsonl"))
+        for words in (
+            ("judge", self.forum, "--model", "scripted:cast", "--ask", "civil"),
+            ("discern", self.forum, "--real", str(files / "real.jsonl"), *ratings),
+            (
+                "believability",
+                self.forum,
+                "--model",
+                "scripted:uniform",
+                "--judge",
+                "scripted:first",
+                "--resident",
+                "0",
+            ),
+        ):
+            end = outcome([*words, "--workspace", str(self.place)])
+            assert end == "done", (words, end)
 
     def targets(self) -> list[tuple[list[Path], list[tuple[str, ...]], dict[str, str]]]:
         """What is changed, with the commands that read it."""
@@ -175,6 +206,7 @@ class Received:
             for name in (self.run, self.fork, self.forum)
         }
         experiment = sorted(p for p in (self.place / "experiments").rglob("*") if p.is_file())
+        judged = sorted(p for p in (self.place / "believability").rglob("*") if p.is_file())
         loose: list[Any] = [
             ([self.files / name], commands, {"FILE": str(self.files / name)})
             for name, commands in FILE_COMMANDS.items()
@@ -185,6 +217,7 @@ class Received:
             (folders[self.fork], NORMS_COMMANDS, {"RUN": self.fork, "OTHER": self.run}),
             (folders[self.forum], [*RUN_COMMANDS, *FORUM_COMMANDS], {"RUN": self.forum, "OTHER": self.run}),
             (experiment, EXPERIMENT_COMMANDS, {"EXPERIMENT": self.experiment}),
+            (judged, BELIEVABILITY_COMMANDS, {}),
             *loose,
         ]
 
@@ -213,7 +246,7 @@ class Received:
 
     def words(self, command: tuple[str, ...], names: dict[str, str], out: Path) -> list[str]:
         known = {
-            "OUT": str(out), "FORUM": self.forum, "REAL": str(self.files / "real.jsonl"),
+            "OUT": str(out), "FORUM": self.forum, "NORMS": self.run, "REAL": str(self.files / "real.jsonl"),
             "PEOPLE": str(self.files / "people.csv"), "QUESTIONNAIRE": str(self.files / "questionnaire.yaml"),
             "SUBMISSIONS": str(self.files / "submissions.jsonl"), "COMMENTS": str(self.files / "comments.jsonl"),
             **study_names(self.files), **names,
@@ -221,14 +254,19 @@ class Received:
         return [*(known.get(word, word) for word in command), "--workspace", str(self.place)]
 
 
-def outcome(words: list[str]) -> str:
-    """How a command ends: `done`, the code of its error, or what must not happen."""
+def outcome(words: list[str], most_s: float = BLOCKED_SECONDS) -> str:
+    """How a command ends: `done`, the code of its error, or what must not happen.
+
+    Args:
+        words: The command.
+        most_s: How many seconds it may wait.
+    """
 
     def too_long(*_: object) -> None:
         raise Hang
 
     before = signal.signal(signal.SIGALRM, too_long)
-    signal.setitimer(signal.ITIMER_REAL, BLOCKED_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, most_s)
     start = time.process_time()
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

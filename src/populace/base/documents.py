@@ -5,10 +5,12 @@ dropped, and what no file of Populace holds is refused with a reason: a device o
 allowed, deep nesting, repeated keys, endless numbers, NaN where no NaN can be, aliases that multiply.
 """
 
+import contextlib
 import json
 import os
 import re
 import stat
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -175,12 +177,21 @@ def name_problem(name: str) -> str:
     return ""
 
 
-def outside_link(folder: Path) -> str | None:
-    """The name of a link in a folder that leads out of it; None where there is none.
+def outside_link(folder: Path, *, skip: Container[str] = ()) -> str | None:
+    """The name of a link in a folder, or in a folder in it, that leads out of it; None where there is none.
 
     What is written to such a name would be written elsewhere.
+
+    Args:
+        folder: The folder.
+        skip: Folders in it that are not looked into.
     """
-    links = [entry.name for entry in os.scandir(folder) if entry.is_symlink()]
+    entries = [(entry.name, entry) for entry in os.scandir(folder)]
+    for name, entry in list(entries):
+        if name not in skip and entry.is_dir(follow_symlinks=False):
+            with contextlib.suppress(FileNotFoundError):  # Whoever writes there may have removed it by now.
+                entries += [(f"{name}/{inner.name}", inner) for inner in os.scandir(entry.path)]
+    links = [name for name, entry in entries if entry.is_symlink()]
     home = folder.resolve() if links else folder
     return next((name for name in links if not _target(folder / name).is_relative_to(home)), None)
 

@@ -44,6 +44,7 @@ The text of an error says what happened, where, and what to do next. `code` neve
 """
 
 import difflib
+import errno
 import sysconfig
 import textwrap
 import traceback
@@ -283,10 +284,11 @@ class StorageError(PopulaceError, code="P400", exit_code=4):
     @classmethod
     def not_writable(cls, what: object, error: Exception) -> Self:
         """The error for a folder or file that the system does not let us write to."""
-        return cls(
-            f"{what} cannot be written: {getattr(error, 'strerror', None) or error}.",
-            'Choose another folder: --workspace FOLDER on the command line, workspace="FOLDER" in Python.',
-        )
+        if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
+            hint = "Set --concurrency lower, or allow more open files with `ulimit -n 4096`."
+        else:
+            hint = 'Choose another folder: --workspace FOLDER on the command line, workspace="FOLDER" in Python.'
+        return cls(f"{what} cannot be written: {getattr(error, 'strerror', None) or error}.", hint)
 
 
 class CallStoreError(PopulaceError, code="P401", exit_code=4):
@@ -359,12 +361,9 @@ def nearest_id(name: str, ids: Iterable[str]) -> str | None:
 
 def line_in(error: BaseException, file: str) -> int | None:
     """The innermost line of a file that an exception passed through, or None."""
-    line, trace = None, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
+    places = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in places if frame.f_code.co_filename == file]
+    return lines[-1] if lines else None
 
 
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))

@@ -27,6 +27,7 @@ from populace.evaluation.believability.files import write_answer_form, write_ran
 from populace.evaluation.believability.plan import study_name
 from populace.experiments.reports.document import ReportDocument
 from populace.feedback.interview_items import rankings_of_raters
+from populace.journal.segments import writing
 from populace.models import MODEL_SUMMARY
 
 
@@ -192,7 +193,8 @@ def _report(study: BelievabilityStudy, to: str | None) -> None:
     files = document.write(folder)
     for name, frame in _tables(result).items():
         path = folder / f"{name}.csv"
-        csv_table(frame).write_csv(path)
+        with writing(path):
+            csv_table(frame).write_csv(path)
         files.append(path)
     findings, cautions = result.findings(), result.cautions()
     data = _answers_document(study, result) | {"findings": findings, "files": [str(file) for file in files]}

@@ -201,7 +201,12 @@ def _parse_rating(entry: dict[str, Any], where: str) -> dict[str, Any]:
     for name in ("pair", "rater", "arm", "community", "chosen", "wrong"):
         if name not in entry:
             raise UsageError(f"{where}: {name!r} is missing, so this is not an answer of a rater.")
-    return {name: entry.get(name) for name in SCHEMA}
+    row = {name: entry.get(name) for name in SCHEMA}
+    for name, kind in SCHEMA.items():
+        types = str if kind == _TEXT else bool if kind == _FLAG else (int, float)
+        if not isinstance(row[name], types) and (row[name] is not None or name in ("pair", "rater", "arm")):
+            raise UsageError(f"{where}: {name!r} is {row[name]!r:.60}, which no answer of a rater holds.")
+    return row
 
 
 def _key(community: str) -> str:

@@ -14,13 +14,14 @@ from pathlib import Path
 import polars as pl
 
 from populace.base.errors import DamagedRunError, UnknownNameError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.broker import CallStore, MemoryCallStore
 from populace.community.community import Community
 from populace.community.judgements import ANY_RULE, Criterion, Judgements, criteria
 from populace.community.model_caller import ModelCaller
 from populace.engine.workspace import Workspace
 from populace.journal import Journal
+from populace.journal.segments import writing
 from populace.models import Model
 from populace.questions import Choice
 from populace.runs.reader import RunReader
@@ -84,7 +85,7 @@ def read_judgements(community: Community) -> Judgements:
     folder = record.folder / "judgements" if isinstance(record, Journal) else None
     files = sorted(folder.glob("*.parquet"), key=lambda f: (f.stat().st_mtime_ns, f.name)) if folder else []
     try:
-        return Judgements(pl.concat([pl.read_parquet(file) for file in files]) if files else None, community)
+        return Judgements(pl.concat([read_plain_table(file) for file in files]) if files else None, community)
     except UNREADABLE as error:
         raise DamagedRunError(
             f"the judgements in {folder} cannot be read ({reading_problem(error)}).", "Remove them, and judge again."
@@ -146,5 +147,6 @@ def _save(table: pl.DataFrame, folder: Path) -> None:
     key = "|".join([table["fingerprint"][0], *content])
     stem = re.sub(r"[^\w.-]+", "-", table["judge"][0]).strip("-.")[:60]
     target = folder / "judgements" / f"{stem}-{hashlib.blake2b(key.encode(), digest_size=3).hexdigest()}.parquet"
-    target.parent.mkdir(exist_ok=True)
-    table.write_parquet(target, compression="zstd")
+    with writing(target):
+        target.parent.mkdir(exist_ok=True)
+        table.write_parquet(target, compression="zstd")

@@ -13,9 +13,12 @@ from pathlib import Path
 
 import polars as pl
 
+from populace.base.documents import DocumentError, read_text
 from populace.base.errors import UsageError
 
 SHIPPED = Path(__file__).with_name("hidden_words.txt")
+MAX_WORDS_BYTES = 1_000_000
+"""The largest file of words that is read."""
 
 
 class WordFilter:
@@ -36,8 +39,8 @@ class WordFilter:
     def read(cls, path: str | Path = SHIPPED) -> WordFilter:
         """A filter from a file with one word on each line; lines that begin with # are comments."""
         try:
-            lines = Path(path).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            lines = read_text(Path(path), most=MAX_WORDS_BYTES).splitlines()
+        except (OSError, DocumentError) as error:
             raise UsageError(f"the list of words {path} cannot be read: {error}.") from error
         return cls(line for line in lines if not line.lstrip().startswith("#"))
 

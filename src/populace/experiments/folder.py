@@ -122,7 +122,7 @@ class ExperimentFolder:
         """The folder of an experiment that ran before."""
         try:
             data = read_json(path / "manifest.json")
-            if outside := outside_link(path):
+            if outside := outside_link(path, skip=("runs",)):
                 raise DamagedRunError(
                     f"{path.name}: {outside} is a link that leads out of its folder.", "Put the file in its place."
                 )

@@ -255,8 +255,9 @@ def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path | str) -> Iterator[None]:
-    """Raise errors of the disk as StorageError."""
+    """Raise errors of the disk as StorageError, also where a pipe that nobody reads stands in place of a file."""
     try:
+        _refuse_unread_pipe(path)
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
         folder = Path(path).parent
@@ -269,6 +270,16 @@ def writing(path: Path | str) -> Iterator[None]:
         if not isinstance(error, OSError):
             raise
         raise StorageError.not_writable(folder, error) from error
+
+
+def _refuse_unread_pipe(path: Path | str) -> None:
+    """Raise OSError for a pipe without a reader, which would be waited for."""
+    try:
+        is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return
+    if is_pipe:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
 
 
 _MEND = "Restore it from a copy, or fork the run before this step."

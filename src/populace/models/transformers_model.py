@@ -132,7 +132,7 @@ class TransformersModel(Model):
         self._parts = None
 
     def _load(self) -> None:
-        if not self.path.exists():
+        if not (self.path.is_file() or self.path.is_dir()):
             raise ModelFileError(f"there is no model at {self.path}.", "Name a folder of weights, or a GGUF file.")
         if self.path.is_file():
             with self.path.open("rb") as file:

@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from populace.base.documents import read_json
+from populace.base.documents import outside_link, read_json
 from populace.base.errors import DamagedRunError, UnknownNameError, UsageError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.broker import CallSettings, price_of
 from populace.community.model_caller import ModelCaller
 from populace.engine.run import Run
@@ -76,6 +76,11 @@ class BelievabilityStudy:
         self.workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
         self.plan = plan
         self.folder = self.workspace.folder / FOLDER / plan.name
+        if self.folder.is_dir() and (outside := outside_link(self.folder)):
+            raise DamagedRunError(
+                f"{plan.name}: {outside} is a link that leads out of the folder of the study.",
+                "Put the file itself in its place.",
+            )
         known = self._manifest()
         if known is not None and known["identity"] != plan.identity():
             raise UsageError(
@@ -251,7 +256,7 @@ def _file_name(text: str, version: str | None = None) -> str:
 
 def _read_table(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path)
+        return read_plain_table(path)
     except UNREADABLE as error:
         raise DamagedRunError(
             f"{path} cannot be read ({reading_problem(error)}).", "Remove it and run the study again, which writes it."
@@ -261,8 +266,8 @@ def _read_table(path: Path) -> pl.DataFrame:
 def _write_table(table: pl.DataFrame, path: Path, *, only_new: bool = False) -> None:
     if only_new and path.is_file():
         return
-    with writing(path):
+    temporary = path.with_name(f".{path.name}")
+    with writing(temporary):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}")
         table.write_parquet(temporary, compression="zstd")
         temporary.replace(path)

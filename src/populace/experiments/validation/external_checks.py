@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import PopulaceError, UnknownNameError, UsageError
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.experiments.results import Results
 from populace.experiments.validation.basis import ValidityBasis
 from populace.experiments.validation.card import Check, CheckVerdict
@@ -29,9 +30,9 @@ def reference_shares(reference: Reference) -> pl.DataFrame:
     """A reference as a table of question, answer and share; the shares of each question sum to 1."""
     if isinstance(reference, str | Path):
         try:
-            table = pl.read_csv(reference)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise UsageError(f"the reference {reference} cannot be read: {error}.") from error
+            table = read_plain_table(Path(reference))
+        except UNREADABLE as error:
+            raise UsageError(f"the reference {reference} cannot be read: {reading_problem(error)}.") from error
     elif isinstance(reference, pl.DataFrame):
         table = reference
     else:
