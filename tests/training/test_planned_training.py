@@ -220,8 +220,8 @@ def test_the_shipped_recipes_can_be_read():
     assert names == {
         "people": "people",
         "people-calibrated": "people-calibrated",
-        "people-calibrated-all": "people-calibrated",
-        "people-calibrated-words": "people-calibrated",
+        "people-calibrated-prices": "people-calibrated",
+        "people-first": "people",
     }
     assert {CorrectionPlan.read(path).name for path in folder.glob("correct-*.yaml")} == {"habit", "in-character"}
 

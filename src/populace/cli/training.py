@@ -71,7 +71,7 @@ def _show_beginning(training: PlannedTraining, device: str) -> None:
 
 
 def _show_preparation(text: str) -> None:
-    out.print_line("  ", dim(f"what is expected of people: {text}"))
+    out.print_line("  ", dim(text))
 
 
 def _show_look(look: Look) -> None:

@@ -117,9 +117,12 @@ class PlannedTraining:
             return self._recorded[part].source(part, self.vocabulary, seed)
         if part.decisions is not None:
             division = self._decisions[part.decisions]
-            expected = division.expected(self.folder, seed, self._say) if part.expected else None
+            expected = division.expected(self.folder, seed, self._say_expected) if part.expected else None
             return division.source(part, self.vocabulary, seed, expected)
         return SituationSource(self.vocabulary, parts=part.situations, seed=seed, kinds=part.kinds)
+
+    def _say_expected(self, text: str) -> None:
+        self._say(f"what is expected of people: {text}")
 
     @property
     def _divisions(self) -> list[DecisionDivision | SessionDivision | RecordedDivision]:
