@@ -17,7 +17,8 @@ SOURCE = Path(populace.__file__).parent
 PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text()
 WALK = re.findall(r"^\| \d+ \| `([^`]+)` \|", PAGE, flags=re.MULTILINE)
 
-HELPERS = ("base/", "people/", "broker/usage.py", "broker/call_settings.py", "models/base.py", "questions/base.py",
+HELPERS = ("base/", "people/", "broker/usage.py", "broker/call_settings.py", "broker/purchase.py",
+           "broker/known_replies.py", "models/base.py", "questions/base.py",
            "questions/reply_parsing.py", "minds/mind.py", "journal/settings.py", "journal/manifest.py",
            "journal/record.py", "engine/ask_arguments.py", "engine/parameters.py", "engine/metrics.py",
            "engine/scenario_code.py", "models/reply_checks.py", "engine/observer.py")  # fmt: skip
