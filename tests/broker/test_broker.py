@@ -156,6 +156,21 @@ def test_a_request_under_way_is_shared_and_not_sent_twice():
     assert (usage.calls, usage.reused) == (4, 2)
 
 
+def test_one_who_waits_for_a_request_of_another_and_is_cancelled_spoils_it_for_nobody():
+    async def three(broker: Broker) -> list[Any]:
+        running_model = await broker.model(model)
+        buyer, leaving, staying = (asyncio.create_task(broker.fetch(running_model, [ask()], "test")) for _ in range(3))
+        while not model.requests:
+            await asyncio.sleep(0)
+        leaving.cancel()
+        return await asyncio.gather(buyer, leaving, staying, return_exceptions=True)
+
+    model = Recorder()
+    buyer, leaving, staying = using(three)
+    assert isinstance(leaving, asyncio.CancelledError)
+    assert buyer == staying and len(model.requests) == 1
+
+
 def test_those_who_share_a_request_share_its_failure_and_may_ask_again():
     async def both(broker: Broker) -> list[Any]:
         running_model = await broker.model(model)

@@ -17,7 +17,7 @@ from populace.base.errors import BudgetError, ModelError, ServiceError, StorageE
 from populace.base.sqlite import SharedDatabase
 from populace.broker import Broker, CallSettings, CallStore
 from populace.broker.batch_storage import reply_contents
-from populace.models import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
+from populace.models import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.scored_replies import ScoredReplies, TokenTexts
 
 TEXTS = TokenTexts(["roof", " bridge", 'é"', "日本"])
@@ -36,6 +36,7 @@ class Batches(Model):
 
     spec = fingerprint = "batches"
     capabilities = Capabilities(top_tokens=20)
+    traits = ModelTraits(local=True)
 
     def __init__(self, error: BaseException | None = None, pause_s: float = 0.0) -> None:
         self.error, self.pause_s = error, pause_s
@@ -218,6 +219,55 @@ def test_batches_that_are_being_stored_when_a_run_is_cancelled_are_kept_and_coun
 
     broker = asyncio.run(cancelled())
     assert broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == 1300 and broker.under_way == 0
+
+
+class Steady(Batches):
+    """Answers in thirteen batches of 100 and counts what it has given."""
+
+    def __init__(self, traits: ModelTraits) -> None:
+        super().__init__()
+        self.traits, self.given = traits, 0
+
+    async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+        for first in range(0, len(requests), 100):
+            await asyncio.sleep(0.02)
+            self.given += 100
+            yield [(index, Reply("roof", (), "stop", 9, 1)) for index in range(first, first + 100)]
+
+
+def test_no_batch_that_arrived_is_lost_when_a_run_is_cancelled(tmp_path, monkeypatch):
+    slow_put(monkeypatch, 0.1)
+    model = Steady(ModelTraits(local=True))
+
+    async def cancelled() -> Broker:
+        broker = Broker(CallStore(tmp_path / "calls.sqlite"))
+        task = asyncio.create_task(broker.fetch(model, REQUESTS, "test"))
+        while model.given < 500:
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await broker.close()
+        return broker
+
+    broker = asyncio.run(cancelled())
+    assert 500 <= model.given < 1300, "it is cancelled while batches wait to be stored"
+    assert broker.usage.calls == len(stored(tmp_path / "calls.sqlite")) == model.given
+
+
+def test_a_reply_of_a_service_is_stored_before_the_next_one_is_taken(tmp_path, monkeypatch):
+    """A process that is killed must not lose replies that were paid for."""
+    path, counts = tmp_path / "calls.sqlite", []
+
+    class Watched(Steady):
+        async def replies(self, requests: Sequence[Request]) -> AsyncGenerator[list[tuple[int, ReplyOrFailure]]]:
+            async for batch in super().replies(requests):
+                counts.append(len(stored(path)))
+                yield batch
+
+    fetch(Watched(ModelTraits()), path)
+    assert counts == list(range(0, 1300, 100))
 
 
 def test_a_batch_that_cannot_be_stored_is_an_error_and_the_others_are_kept_and_counted(tmp_path, monkeypatch):

@@ -35,8 +35,8 @@ from populace.models.scored_replies import ScoredReplies
 
 _MANY = 64
 """From how many replies on a batch is stored in another thread."""
-_BATCHES_BEHIND = 2
-"""How many batches may still be under way to the store when another one is added."""
+_BATCHES_BEHIND = 3
+"""How many batches may be under way to the store while the model goes on."""
 FAILURES_IN_A_ROW = 20
 """Where failures are recorded, a model is taken to be down after so many calls without a single reply."""
 
@@ -154,7 +154,8 @@ class Broker:
                 bought = await self._buy(Purchase(model, new, wanted, purpose, on_failure))
                 outcomes |= zip(new, bought, strict=True)
             for key, pending in shared.items():
-                outcomes[key] = (await pending).outcome(key)
+                # The buyer and all others who wait go on where one of them is cancelled.
+                outcomes[key] = (await asyncio.shield(pending)).outcome(key)
                 self.usage.reused += 1
             results = [outcomes[key] for key in keys]
         if on_failure == "stop" and (error := _service_error(model, results)):
@@ -215,8 +216,8 @@ class Broker:
             ):
                 async for batch in batches:
                     now = time.monotonic()
+                    self._keep(purchase, batch, now - start)  # First of all: what follows may be cancelled.
                     await self._finish_storing(purchase, _BATCHES_BEHIND)
-                    self._keep(purchase, batch, now - start)
                     start = now
                     self.usage.retried += model.retry_count - self._retry_counts[model.spec]
                     self._retry_counts[model.spec] = model.retry_count
@@ -248,8 +249,9 @@ class Broker:
     def _keep(self, purchase: Purchase, batch: Batch, seconds: float) -> None:
         """Check a batch of replies, store it and count it; only then may others use it.
 
-        A large batch is stored in another thread while the model goes on; `_finish_storing` does the rest. Where tokens
-        or money are limited it is not: the model must not go on before the batch is counted.
+        A large batch of a model in this process is stored in another thread while the model goes on; `_finish_storing`
+        does the rest. Replies of a service are not: they were paid for, and a process that is killed must not lose any.
+        Where tokens or money are limited, no model may go on before the batch is counted.
         """
         model, (indices, batch) = purchase.model, purchase.take(batch)
         keys = purchase.keys_of(indices)
@@ -262,7 +264,7 @@ class Broker:
                 estimate_usage(reply, purchase.requests[batch[place][0]], model.count_tokens),
                 None,
             )
-        may_wait = self.store.path is not None and not self.settings.limits_spending
+        may_wait = model.traits.local and self.store.path is not None and not self.settings.limits_spending
         if may_wait and len(batch) >= _MANY:
             arguments = (self.store, model.spec, keys, columns or outcomes, seconds / len(batch))
             future = asyncio.get_running_loop().run_in_executor(None, store_batch, *arguments)
