@@ -253,6 +253,14 @@ def test_an_answer_of_a_wrong_type_is_named_with_its_line(tmp_path: Path, name: 
         Ratings(tmp_path / "answers.jsonl")
 
 
+@pytest.mark.parametrize("chance", [10**39, -0.1, True])
+def test_a_chance_is_from_0_to_1(tmp_path: Path, chance: Any) -> None:
+    answer = {"pair": "p", "rater": "r", "arm": "full", "community": "c", "chosen": "left", "wrong": True}
+    (tmp_path / "answers.jsonl").write_text(json.dumps({**answer, "chance_wrong": chance}) + "\n")
+    with pytest.raises(UsageError, match="line 1: 'chance_wrong' is"):
+        Ratings(tmp_path / "answers.jsonl")
+
+
 def test_raters_are_assigned_between_arms_evenly_and_keep_their_arm() -> None:
     generated = conversations_of(Community(board(seed=1, offence=0.0, threads=4, replies=0)))
     pairs = make_pairs(real(4), dict.fromkeys(("full", "no_personas", "neither"), generated))

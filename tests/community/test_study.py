@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from populace.base.errors import UnknownNameError, UsageError
+from populace.base.errors import DamagedRunError, UnknownNameError, UsageError
 from populace.community.study import Material, Study, rater_name, study_names
 from populace.engine.workspace import Workspace
 from support.studies import studied
@@ -49,6 +49,19 @@ def test_the_name_of_a_study_leads_nowhere_else(place: Workspace, material: Mate
 def test_a_study_that_is_not_there_is_named(place: Workspace, material: Material) -> None:
     with pytest.raises(UnknownNameError, match="no study named 'frist'"):
         Study(place, "frist")
+
+
+def test_a_study_that_cannot_be_read_is_an_error_in_words(
+    place: Workspace, material: Material, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Study.make(place, "locked", material)
+
+    def refuse(path: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.scandir", refuse)
+    with pytest.raises(DamagedRunError, match="locked cannot be read: Permission denied"):
+        Study(place, "locked")
 
 
 def test_a_broken_study_says_which_line(place: Workspace, material: Material) -> None:

@@ -111,7 +111,7 @@ def test_a_link_out_of_the_run_folder_is_refused_and_nothing_is_written_there(
     before = {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()}
     for command in ("show", "resume", "replay"):
         assert populace(command, run.name).returncode == 4
-    with pytest.raises(DamagedRunError, match="leads out of the run folder"):
+    with pytest.raises(DamagedRunError, match="leads out of its folder"):
         open_run(run.name).resume()
     assert {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()} == before
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import yaml
 
+from populace.base.errors import DamagedRunError
+
 MAX_BYTES = 256_000_000
 """The largest JSON or JSONL file that is read."""
 MAX_YAML_BYTES = 1_000_000
@@ -177,8 +179,8 @@ def name_problem(name: str) -> str:
     return ""
 
 
-def outside_link(folder: Path, *, skip: Container[str] = ()) -> str | None:
-    """The name of a link in a folder, or in a folder in it, that leads out of it; None where there is none.
+def refuse_outside_links(folder: Path, *, skip: Container[str] = ()) -> None:
+    """Raise DamagedRunError where a link in a folder, or in a folder in it, leads out of it.
 
     What is written to such a name would be written elsewhere.
 
@@ -186,6 +188,17 @@ def outside_link(folder: Path, *, skip: Container[str] = ()) -> str | None:
         folder: The folder.
         skip: Folders in it that are not looked into.
     """
+    try:
+        outside = _outside_link(folder, skip)
+    except OSError as error:
+        raise DamagedRunError(f"{folder} cannot be read: {error.strerror or error}.") from error
+    if outside is not None:
+        raise DamagedRunError(
+            f"{folder.name}: {outside} is a link that leads out of its folder.", "Put the file itself in its place."
+        )
+
+
+def _outside_link(folder: Path, skip: Container[str]) -> str | None:
     entries = [(entry.name, entry) for entry in os.scandir(folder)]
     for name, entry in list(entries):
         if name not in skip and entry.is_dir(follow_symlinks=False):

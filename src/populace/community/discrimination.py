@@ -206,6 +206,9 @@ def _parse_rating(entry: dict[str, Any], where: str) -> dict[str, Any]:
         types = str if kind == _TEXT else bool if kind == _FLAG else (int, float)
         if not isinstance(row[name], types) and (row[name] is not None or name in ("pair", "rater", "arm")):
             raise UsageError(f"{where}: {name!r} is {row[name]!r:.60}, which no answer of a rater holds.")
+    chance = row["chance_wrong"]
+    if chance is not None and (isinstance(chance, bool) or not 0 <= chance <= 1):
+        raise UsageError(f"{where}: 'chance_wrong' is {chance!r:.60}, and a probability is from 0 to 1.")
     return row
 
 

@@ -13,8 +13,8 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from populace.base.documents import outside_link, read_json
-from populace.base.errors import DamagedRunError, StorageError, UnknownNameError, UsageError
+from populace.base.documents import read_json, refuse_outside_links
+from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.community.community import Community
 from populace.community.conversations import (
@@ -120,11 +120,7 @@ class Study:
             raise UnknownNameError(
                 "study", name, study_names(workspace), "Make one with `populace discern RUN --real FILE --study NAME`."
             )
-        if outside := outside_link(self.folder):
-            raise DamagedRunError(
-                f"{name}: {outside} is a link that leads out of the folder of the study.",
-                "Put the file itself in its place.",
-            )
+        refuse_outside_links(self.folder)
 
     @classmethod
     def make(cls, workspace: Workspace, name: str, material: Material) -> Study:

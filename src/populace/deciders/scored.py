@@ -213,7 +213,7 @@ class _ScoredRows:
     def read(self, calls: list[str], outcomes: list[ReplyOrFailure]) -> None:
         """Read the replies to the next rows."""
         self._read(calls, outcomes)
-        if len(self.rows) > len(self.calls) >= _LARGE:
+        if len(self.calls) >= _LARGE and self._count < len(self.rows):
             # While a device is at work on the next lot, and not when all have been read.
             self._frames.append(self._frame())
             for values in (self.texts, self.calls, self.prompt_tokens, self.completion_tokens):

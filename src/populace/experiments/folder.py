@@ -18,7 +18,14 @@ from typing import Any, Literal
 
 import pydantic
 
-from populace.base.documents import DocumentError, outside_link, parse_json_object, read_bytes, read_json, read_text
+from populace.base.documents import (
+    DocumentError,
+    parse_json_object,
+    read_bytes,
+    read_json,
+    read_text,
+    refuse_outside_links,
+)
 from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError, RunVersionError, UsageError
 from populace.base.locks import acquire, is_locked
 from populace.engine.workspace import Workspace, find_folder
@@ -122,10 +129,7 @@ class ExperimentFolder:
         """The folder of an experiment that ran before."""
         try:
             data = read_json(path / "manifest.json")
-            if outside := outside_link(path, skip=("runs",)):
-                raise DamagedRunError(
-                    f"{path.name}: {outside} is a link that leads out of its folder.", "Put the file in its place."
-                )
+            refuse_outside_links(path, skip=("runs",))
             if isinstance(data, dict) and isinstance(data.get("format"), int) and data["format"] > FORMAT:
                 raise RunVersionError(
                     f"{path.name} was written in format {data['format']}; this Populace reads up to {FORMAT}.",

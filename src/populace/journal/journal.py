@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 
 import polars as pl
 
-from populace.base.documents import DocumentError, outside_link, parse_json_object, read_text
+from populace.base.documents import DocumentError, parse_json_object, read_text, refuse_outside_links
 from populace.base.errors import DamagedRunError, RunBusyError, RunNotFoundError
 from populace.base.locks import acquire, is_locked
 from populace.base.plain_tables import Table
@@ -62,7 +62,7 @@ class Journal(Record):
     def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
         self.folder = folder
         self.manifest = manifest or Manifest.read(folder)
-        _refuse_links(folder)
+        refuse_outside_links(folder, skip=("steps",))
         self._parent: Journal | None = None
         self._descent = {folder.name}
         self._parent_checked = False
@@ -360,16 +360,3 @@ def append_line(path: Path, line: str) -> None:
                 file.write(b"\n")
         if line:
             file.write(line.encode() + b"\n")
-
-
-def _refuse_links(folder: Path) -> None:
-    """Raise DamagedRunError where a file of a run folder is a link that leads out of it."""
-    try:
-        outside = outside_link(folder, skip=("steps",))
-    except OSError as error:
-        raise DamagedRunError(f"{folder} cannot be read: {error.strerror or error}.") from error
-    if outside is not None:
-        raise DamagedRunError(
-            f"{folder.name}: {outside} is a link that leads out of the run folder.",
-            "Put the file itself in its place.",
-        )

@@ -257,8 +257,8 @@ def verify_segment(steps: Path, commit: Commit, previous: str) -> None:
 def writing(path: Path | str) -> Iterator[None]:
     """Raise errors of the disk as StorageError, also where a pipe that nobody reads stands in place of a file."""
     try:
-        _refuse_unread_pipe(path)
-        yield
+        with _open_pipe(path):
+            yield
     except (OSError, pl.exceptions.PolarsError) as error:
         folder = Path(path).parent
         codes = (errno.ENOSPC, errno.EDQUOT)
@@ -272,14 +272,22 @@ def writing(path: Path | str) -> Iterator[None]:
         raise StorageError.not_writable(folder, error) from error
 
 
-def _refuse_unread_pipe(path: Path | str) -> None:
-    """Raise OSError for a pipe without a reader, which would be waited for."""
+@contextlib.contextmanager
+def _open_pipe(path: Path | str) -> Iterator[None]:
+    """Keep a pipe open that stands in place of a file; OSError where nobody reads it, as it would be waited for."""
     try:
         is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
+        is_pipe = False
+    if not is_pipe:
+        yield
         return
-    if is_pipe:
-        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+    # If it were closed before the file is written, its reader would see the end and leave.
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 _MEND = "Restore it from a copy, or fork the run before this step."

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from populace.base.documents import outside_link, read_json
+from populace.base.documents import read_json, refuse_outside_links
 from populace.base.errors import DamagedRunError, UnknownNameError, UsageError
 from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.broker import CallSettings, price_of
@@ -76,11 +76,8 @@ class BelievabilityStudy:
         self.workspace = workspace if isinstance(workspace, Workspace) else Workspace(workspace)
         self.plan = plan
         self.folder = self.workspace.folder / FOLDER / plan.name
-        if self.folder.is_dir() and (outside := outside_link(self.folder)):
-            raise DamagedRunError(
-                f"{plan.name}: {outside} is a link that leads out of the folder of the study.",
-                "Put the file itself in its place.",
-            )
+        if self.folder.is_dir():
+            refuse_outside_links(self.folder)
         known = self._manifest()
         if known is not None and known["identity"] != plan.identity():
             raise UsageError(

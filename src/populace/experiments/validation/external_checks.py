@@ -30,7 +30,7 @@ def reference_shares(reference: Reference) -> pl.DataFrame:
     """A reference as a table of question, answer and share; the shares of each question sum to 1."""
     if isinstance(reference, str | Path):
         try:
-            table = read_plain_table(Path(reference))
+            table = read_plain_table(Path(reference).expanduser())
         except UNREADABLE as error:
             raise UsageError(f"the reference {reference} cannot be read: {reading_problem(error)}.") from error
     elif isinstance(reference, pl.DataFrame):
