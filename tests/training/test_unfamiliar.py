@@ -1,4 +1,4 @@
-"""Questions to which nobody's answer is known, for which the base itself is the target."""
+"""Questions to which nobody's answer is known, for which the base itself, or no preference, is the target."""
 
 import json
 from collections.abc import AsyncGenerator, Sequence
@@ -18,7 +18,7 @@ from populace.training.plan import DataPart, TrainingPlan
 from populace.training.planned_training import PlannedTraining
 from populace.training.sequences import ModelVocabulary, pack
 from populace.training.tree_attention import TreeAttention
-from populace.training.unfamiliar import FLATTENING, base_shares, unfamiliar_questions, write_unfamiliar
+from populace.training.unfamiliar import FLATTENING, flattened_shares, unfamiliar_questions, write_unfamiliar
 from support.corpora import small_corpus
 
 
@@ -43,6 +43,18 @@ def vocabulary(tiny_base: Path) -> ModelVocabulary:
     return ModelVocabulary(tiny_base)
 
 
+def test_a_higher_temperature_makes_a_flatter_target(vocabulary):
+    table = unfamiliar_questions(vocabulary, 0, 1).head(20)
+    answers = table["answers"].explode().unique()
+    texts = sorted({vocabulary.tokenizer.texts[vocabulary.answer(answer)[0]] for answer in answers})[:2]
+    surest = [
+        [max(shares) for shares in flattened_shares(SureModel(texts), vocabulary, table, flattening) if sum(shares)]
+        for flattening in (1.0, 3.0)
+    ]
+    assert surest[0], "some option begins with a token of the model"
+    assert all(flat <= sure for sure, flat in zip(*surest, strict=True))
+
+
 def test_parts_differ_and_are_the_same_each_time(vocabulary):
     first = unfamiliar_questions(vocabulary, 0, 1)
     assert first.equals(unfamiliar_questions(vocabulary, 0, 1))
@@ -63,7 +75,7 @@ def test_the_target_is_what_the_base_says_flattened(vocabulary, tmp_path):
     first, second = (vocabulary.tokenizer.texts[vocabulary.answer(f" {letter}")[0]] for letter in "AB")
     # Where all texts begin with the same token, as the bytes of a space, the shares of a reply cannot be told apart.
     texts = (first, second) if first != second else (first, "another token")
-    shares = base_shares(SureModel(texts), vocabulary, table.head(5))
+    shares = flattened_shares(SureModel(texts), vocabulary, table.head(5))
     odds = (0.9 / 0.1) ** (1 / FLATTENING)
     for row, mine in zip(table.head(5).iter_rows(named=True), shares, strict=True):
         firsts = [vocabulary.tokenizer.texts[vocabulary.answer(answer)[0]] for answer in row["answers"]]
@@ -84,8 +96,21 @@ def test_the_file_is_written_once_and_what_the_base_does_not_answer_is_left_out(
     assert not list((tmp_path / "out").glob("*.new"))
 
 
+def test_without_a_base_no_option_is_preferred(vocabulary, tmp_path):
+    source = write_unfamiliar(tmp_path / "questions.parquet", None, vocabulary, 1, 1)
+    shares = source.examples(0).table["shares"]
+    assert shares.list.max().to_list() == shares.list.min().to_list()
+    assert shares.list.sum().min() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["a?", "x[1]", "part=7"])
+def test_the_name_of_a_folder_is_no_pattern(vocabulary, tmp_path, name):
+    sources = [write_unfamiliar(tmp_path / each / "questions.parquet", None, vocabulary, 1, 1) for each in (name, "ab")]
+    assert len(sources[0].examples(0)) == len(sources[1].examples(0)) > 1000
+
+
 def test_a_base_that_fails_is_an_error(vocabulary, tmp_path):
-    with pytest.raises(TrainingError, match="does not answer a made-up question: broken"):
+    with pytest.raises(TrainingError, match="model does not answer a made-up question: broken"):
         write_unfamiliar(tmp_path / "questions.parquet", SureModel(fails=True), vocabulary, 1, 1)
     assert not (tmp_path / "questions.parquet").exists()
 
@@ -97,7 +122,7 @@ def test_unfamiliar_questions_are_a_part_of_their_own():
         DataPart(unfamiliar=2, licence="MIT")
     with pytest.raises(ValueError, match="`least` and `retested` belong to `decisions`"):
         DataPart(unfamiliar=2, least=9)
-    assert TrainingPlan(name="mine", data=[{"unfamiliar": 2}], licences=["CC0-1.0"]).kind == "human"
+    assert TrainingPlan(name="mine", data=[{"unfamiliar": 2}], licences=["CC0-1.0"]).kind == "model"
 
 
 def test_a_plan_asks_its_base_and_the_targets_are_those_of_the_network_before_training(tmp_path, tiny_base):
@@ -118,7 +143,9 @@ def test_a_plan_asks_its_base_and_the_targets_are_those_of_the_network_before_tr
     for row, target in enumerate(questions.table["shares"].to_list()):
         assert np.array(rows[row]) / sum(rows[row]) == pytest.approx(np.array(target), abs=0.01)
     training.train("cpu")
-    assert training.manifest([], {})["unfamiliar"] == [0, 1]
+    manifest = training.manifest([], {})
+    assert manifest["unfamiliar"] == [0, 1] and manifest["kind"] == "human"
+    assert [each["name"] for each in manifest["data"]] == ["corpus", "made-up questions without answers"]
     assert len(list((tmp_path / "out").glob("unfamiliar-*.parquet"))) == 1, "it is not asked again"
 
 

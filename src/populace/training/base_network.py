@@ -34,6 +34,9 @@ def load_base(path: Path, device: str, precision: Precision | None = None) -> An
         precision: By default 32-bit numbers on the processor and bfloat16 on a GPU.
     """
     torch, transformers = training_library("torch"), training_library("transformers")
+    # As a model that answers sets them, so that it makes no difference whether one answered in this process before.
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     number_type = getattr(torch, precision or ("bfloat16" if device == "cuda" else "float32"))
     weights = read_weights(path, "cpu", torch.float32)
     model = build_network(weights.shape, weights.tensors, transformers)

@@ -131,7 +131,7 @@ class DecisionDivision:
             beside = path.with_suffix(".new")
             expected_answers(self.training, seed=seed, watch=watch).write_parquet(beside)
             beside.replace(path)
-        return pl.read_parquet(path)
+        return pl.read_parquet(path, glob=False, hive_partitioning=False)
 
     def unseen(self, vocabulary: ModelVocabulary, seed: int) -> list[TrainingExamples]:
         """Some examples of people who are not in training, asked plainly."""

@@ -107,7 +107,7 @@ class DecisionSource:
             asked as its card words it, and a profile is a list.
         expected: What `expected_answers` gives.
         expected_share: How much of a target is what is expected; the rest is what was chosen.
-        least: Tasks with fewer situations are repeated until they have so many.
+        least: Tasks with fewer situations are repeated a whole number of times, so that they have about so many.
 
     Attributes:
         parts: How many parts there are.
@@ -316,7 +316,7 @@ def _situations(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _repeated(rows: pl.DataFrame, least: int) -> pl.DataFrame:
-    """The rows, those of small tasks several times, so that each task has so many at least, or nearly."""
+    """The rows, those of small tasks several times, so that each task has about so many at least."""
     sizes = rows.select(pl.len().over("task")).to_series().to_numpy()
     times = np.maximum(1, np.rint(least / sizes)).astype(np.int64)
     return rows if (times == 1).all() else rows[np.repeat(np.arange(rows.height), times)]

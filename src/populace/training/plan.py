@@ -11,6 +11,7 @@ import pydantic
 from populace.training.plan_file import read_plan
 from populace.training.situations import SituationKind
 from populace.training.supervised import SupervisedSettings
+from populace.training.unfamiliar import FLATTENING
 
 
 class GeneratedSessions(pydantic.BaseModel):
@@ -50,7 +51,11 @@ class DataPart(pydantic.BaseModel):
         situations: In place of it, how many parts of made-up situations.
         kinds: Which kinds of made-up situations, such as `others`; all by default.
         unfamiliar: In place of both, how many parts of made-up questions without an answer, to which the model keeps to
-            what the base says; see `populace.training.unfamiliar`.
+            what the base says, or prefers no option; see `populace.training.unfamiliar`.
+        asked: How unfamiliar questions are asked: as in everyday life, or as in the surveys of the plan's decisions.
+        keeps_to: What is the target of unfamiliar questions: the distribution of the `base`, flattened, or a `uniform`
+            one.
+        flattening: The temperature at which the distribution of the base is the target.
         sessions: In place of both, a log of web sessions, as `WebSessions.read` takes it, or what is made up.
         reasoning: Whether the thoughts in sessions are learned: `none`, `recorded`, or one of the controls `hidden` and
             `shuffled`; see `SessionSource`.
@@ -63,7 +68,8 @@ class DataPart(pydantic.BaseModel):
         retested: Only tasks in which some people were asked twice (true), or only the others (false); all by default.
         expected: How much of a target is what people like the person are expected to answer, from 0 to 1, in place of
             what the person answered; see `expected_answers`.
-        least: Tasks with fewer situations are repeated within a pass until they have so many, in other forms.
+        least: Tasks with fewer situations are repeated within a pass, in other forms, a whole number of times, so that
+            they have about so many.
         passes: How often it is gone through; the last pass may be in part.
     """
 
@@ -73,6 +79,9 @@ class DataPart(pydantic.BaseModel):
     situations: int = pydantic.Field(default=0, ge=0, le=100_000)
     kinds: tuple[SituationKind, ...] = ()
     unfamiliar: int = pydantic.Field(default=0, ge=0, le=10_000)
+    asked: Literal["everyday", "survey"] = "everyday"
+    keeps_to: Literal["base", "uniform"] = "base"
+    flattening: float = pydantic.Field(default=FLATTENING, ge=1, le=100)
     sessions: SessionsOfPlan | None = None
     reasoning: Literal["none", "hidden", "recorded", "shuffled"] = "none"
     runs: Path | None = None
@@ -98,6 +107,10 @@ class DataPart(pydantic.BaseModel):
             raise ValueError("`families` and `topics` choose among decisions")
         if self.decisions is None and (self.expected or self.least or self.retested is not None):
             raise ValueError("`expected`, `least` and `retested` belong to `decisions`")
+        if not self.unfamiliar and (self.asked, self.keeps_to, self.flattening) != ("everyday", "base", FLATTENING):
+            raise ValueError("`asked`, `keeps_to` and `flattening` belong to `unfamiliar`")
+        if self.keeps_to == "uniform" and self.flattening != FLATTENING:
+            raise ValueError("a `uniform` distribution cannot be flattened")
         if not self.situations and self.kinds:
             raise ValueError("`kinds` choose among `situations`")
         if self.sessions is None and self.reasoning != "none":
@@ -162,6 +175,12 @@ class TrainingPlan(pydantic.BaseModel):
     adapter_licence: str = ""
     note: str = ""
 
+    @pydantic.model_validator(mode="after")
+    def _surveys_have_forms(self) -> TrainingPlan:
+        if any(part.asked == "survey" for part in self.data) and not any(part.decisions for part in self.data):
+            raise ValueError("`asked: survey` needs `decisions` in the plan, whose survey it takes the forms from")
+        return self
+
     @property
     def kind(self) -> Literal["human", "calibrated", "model", "judge"]:
         """Whether only people's decisions are learned, or assumptions, another model, or what raters prefer."""
@@ -169,7 +188,10 @@ class TrainingPlan(pydantic.BaseModel):
             return "model"
         if any(part.feedback for part in self.data):
             return "judge"
-        return "calibrated" if self.situations or self.made_up_sessions else "human"
+        if self.situations or self.made_up_sessions:
+            return "calibrated"
+        learned = any(part.decisions or part.sessions for part in self.data)
+        return "human" if learned else "model"  # What is left are questions that only the base answers.
 
     @property
     def situations(self) -> bool:

@@ -32,8 +32,9 @@ from populace.training.sequences import ModelVocabulary
 from populace.training.session_division import SHOPPER_ASSUMPTION, SessionDivision
 from populace.training.situations import ASSUMPTIONS, Assumption, SituationSource
 from populace.training.supervised import Look, Source, Trainer
+from populace.training.survey_questions import survey_forms
 from populace.training.training_state import STATE, locked_folder, read_facts, write_text
-from populace.training.unfamiliar import write_unfamiliar
+from populace.training.unfamiliar import UnfamiliarSource, write_unfamiliar
 
 FIGURES = "figures.json"
 """The file of the scores of a training."""
@@ -106,11 +107,7 @@ class PlannedTraining:
     def _source(self, part: DataPart, device: str) -> Source:
         seed = self.plan.settings.seed
         if part.unfamiliar:
-            self._say(f"the base answers {part.unfamiliar} parts of made-up questions")
-            file = self.folder / f"unfamiliar-{part.unfamiliar}-{self.identity()[:16]}.parquet"
-            model = TransformersModel(self.base, device=device)
-            people = [facts for each in self._decisions.values() for facts in each.known_facts()]
-            return write_unfamiliar(file, model, self.vocabulary, part.unfamiliar, seed, people=people)
+            return self._unfamiliar(part, device)
         if part.sessions is not None:
             return self._sessions[part.sessions].source(part, self.vocabulary, seed)
         if part.recorded:
@@ -120,6 +117,25 @@ class PlannedTraining:
             expected = division.expected(self.folder, seed, self._say_expected) if part.expected else None
             return division.source(part, self.vocabulary, seed, expected)
         return SituationSource(self.vocabulary, parts=part.situations, seed=seed, kinds=part.kinds)
+
+    def _unfamiliar(self, part: DataPart, device: str) -> UnfamiliarSource:
+        """Made-up questions, with what the base says to them, or with no preference."""
+        model = None
+        if part.keeps_to == "base":
+            self._say(f"the base answers {part.unfamiliar} parts of made-up questions")
+            model = TransformersModel(self.base, device=device)
+        divisions = self._decisions.values()
+        tasks = [task for each in divisions for task in each.training.tasks.values()]
+        return write_unfamiliar(
+            self.folder / f"unfamiliar-{self.plan.data.index(part)}-{self.identity()[:16]}.parquet",
+            model,
+            self.vocabulary,
+            part.unfamiliar,
+            self.plan.settings.seed,
+            people=[facts for each in divisions for facts in each.known_facts()],
+            forms=survey_forms(tasks) if part.asked == "survey" else (),
+            flattening=part.flattening,
+        )
 
     def _say_expected(self, text: str) -> None:
         self._say(f"what is expected of people: {text}")
@@ -292,6 +308,8 @@ class PlannedTraining:
         data = [each.manifest() for each in self._divisions]
         if self.plan.situations:
             data.append({"name": "made-up situations", "sha256": "", "licence": "CC0-1.0"})
+        if any(part.unfamiliar for part in self.plan.data):
+            data.append({"name": "made-up questions without answers", "sha256": "", "licence": "CC0-1.0"})
         if self.start is not None:
             earlier = [dict(each) for each in self.start.data] or [{"name": f"the adapter {self.start.name}"}]
             known = {(each.get("name"), each.get("sha256")) for each in data}

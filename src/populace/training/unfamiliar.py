@@ -1,8 +1,8 @@
-"""Questions to which no answer of people is known: a model keeps to what it said before training, only less surely.
+"""Questions to which no answer of people is known: a model keeps to what its base says, only less surely.
 
 A small model that learned a thousand questions well is sure of itself in others, too, and wrongly so. These questions
-are made up, in many words and forms, and no answer to them is assumed: the target is the distribution of the base
-itself, flattened. So an adapter changes least where it knows nothing.
+are made up, in many words and forms, and no answer to them is assumed: the target is the distribution of the base,
+flattened, or one that prefers no option. So an adapter is least sure where it knows nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from populace.training.examples import SCHEMA, TrainingExamples
 from populace.training.profile_styles import Facts, write_profile
 from populace.training.rendering import render_shares
 from populace.training.sequences import ModelVocabulary
+from populace.training.survey_questions import SurveyForm, survey_question
 from populace.training.unfamiliar_texts import (
     ACTIVITIES,
     BRANDS,
@@ -45,9 +46,11 @@ from populace.training.unfamiliar_texts import (
 )
 
 FLATTENING = 1.5
-"""The temperature at which the base's distribution is the target: a base is too sure of itself as well."""
-_QUESTIONS, _PEOPLE = 160, 12
-"""How many questions a part has, and how many people are asked each."""
+"""The temperature at which the distribution of the base is the target: it is too sure of itself as well."""
+_EXAMPLES, _PROFILES = 1_920, 160
+"""How many examples a part has, and how many profiles they share."""
+_ASKED, _ASKED_OF_MANY = 12, 3
+"""How many people are asked a question: fewer where there are so many questions that few are asked twice."""
 _TOP = 200
 _WORDINGS = ("", "", "", "", "polite", "headed", "asked first")
 _ORDERS = ("", "", "reversed", "random")
@@ -68,27 +71,39 @@ class UnfamiliarSource:
 
     def examples(self, part: int, pass_number: int = 0) -> TrainingExamples:
         """The examples of a part, the same in each pass."""
-        rows = pl.scan_parquet(self.file).filter(pl.col("part") == part).collect()
+        rows = pl.scan_parquet(self.file, glob=False, hive_partitioning=False).filter(pl.col("part") == part).collect()
         return TrainingExamples(rows.select(*SCHEMA))
 
 
 def write_unfamiliar(
-    file: Path, model: Model, vocabulary: ModelVocabulary, parts: int, seed: int, *, people: Sequence[Facts] = ()
+    file: Path,
+    model: Model | None,
+    vocabulary: ModelVocabulary,
+    parts: int,
+    seed: int,
+    *,
+    people: Sequence[Facts] = (),
+    forms: Sequence[SurveyForm] = (),
+    flattening: float = FLATTENING,
 ) -> UnfamiliarSource:
     """Make questions up, ask the base, and write both to a file; a file that is there already is taken as it is.
 
     Args:
         file: The file; its name has to say what decides its content.
-        model: The base, which gives distributions.
-        vocabulary: The tokens of the base.
+        model: The base, which gives distributions; without it, every option has the same share.
+        vocabulary: Its tokens.
         parts: How many parts there are.
         seed: The seed of questions and people.
         people: What is known of the people of the data; half of those who are asked are among them.
+        forms: The forms of a survey in which questions are asked; without them they are asked as in everyday life.
+        flattening: The temperature at which the distribution of the base is the target.
     """
     if not file.is_file():
-        tables = [unfamiliar_questions(vocabulary, part, seed, people=people) for part in range(parts)]
+        tables = [unfamiliar_questions(vocabulary, part, seed, people=people, forms=forms) for part in range(parts)]
         table = pl.concat(each.with_columns(part=pl.lit(part)) for part, each in enumerate(tables))
-        table = table.with_columns(shares=pl.Series(base_shares(model, vocabulary, table), dtype=pl.List(pl.Float64)))
+        if model is not None:
+            shares = flattened_shares(model, vocabulary, table, flattening)
+            table = table.with_columns(shares=pl.Series(shares, dtype=pl.List(pl.Float64)))
         file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(".new")
         table.filter(pl.col("shares").list.sum() > 0).write_parquet(beside)
@@ -97,7 +112,12 @@ def write_unfamiliar(
 
 
 def unfamiliar_questions(
-    vocabulary: ModelVocabulary, part: int, seed: int, *, people: Sequence[Facts] = ()
+    vocabulary: ModelVocabulary,
+    part: int,
+    seed: int,
+    *,
+    people: Sequence[Facts] = (),
+    forms: Sequence[SurveyForm] = (),
 ) -> pl.DataFrame:
     """The questions of a part, as training examples in which every option has the same share.
 
@@ -106,15 +126,17 @@ def unfamiliar_questions(
         part: The number of the part.
         seed: The seed of questions and people.
         people: What is known of people, of whom half of those are taken who are asked.
+        forms: The forms of a survey in which questions are asked; without them they are asked as in everyday life.
     """
     rng = stream(seed, f"unfamiliar/{part}")
     kinds = tuple(_KINDS)
     shares = np.array([_KINDS[kind] for kind in kinds])
-    texts = [_profile(rng, people) for _ in range(_QUESTIONS)]
+    texts = [_profile(rng, people) for _ in range(_PROFILES)]
+    asked = _ASKED_OF_MANY if forms else _ASKED
     tables = []
-    for number in rng.choice(len(kinds), _QUESTIONS, p=shares / shares.sum()).tolist():
-        text, options = kinds[number](rng)
-        profiles = [texts[place] for place in rng.choice(len(texts), _PEOPLE, replace=False)]
+    for number in rng.choice(len(kinds), _EXAMPLES // asked, p=shares / shares.sum()).tolist():
+        text, options = survey_question(rng, forms) if forms else kinds[number](rng)
+        profiles = [texts[place] for place in rng.choice(len(texts), asked, replace=False)]
         tables.append(_rendered(text, options, profiles, vocabulary, rng))
     return pl.concat(tables)
 
@@ -142,13 +164,16 @@ def _rendered(
     )
 
 
-def base_shares(model: Model, vocabulary: ModelVocabulary, table: pl.DataFrame) -> list[list[float]]:
-    """What the base says to each example, flattened; zeros where it says nothing of any option.
+def flattened_shares(
+    model: Model, vocabulary: ModelVocabulary, table: pl.DataFrame, flattening: float = FLATTENING
+) -> list[list[float]]:
+    """What a model says to each example, flattened; zeros where it says nothing of any option.
 
     Args:
-        model: The base.
+        model: The model.
         vocabulary: Its tokens.
         table: Training examples.
+        flattening: The temperature at which its distribution is taken.
     """
     rows = table.select("system", "user", "lead", "answers").iter_rows()
     requests, tokens = [], []
@@ -158,7 +183,7 @@ def base_shares(model: Model, vocabulary: ModelVocabulary, table: pl.DataFrame) 
         requests.append(Request(messages, lead, 1, _TOP, options=words))
         tokens.append([vocabulary.tokenizer.texts[vocabulary.answer(answer)[0]] for answer in answers])
     replies = run_to_end(_replies(model, requests))
-    return [_flattened(reply, mine) for reply, mine in zip(replies, tokens, strict=True)]
+    return [_flattened(reply, mine, flattening) for reply, mine in zip(replies, tokens, strict=True)]
 
 
 async def _replies(model: Model, requests: list[Request]) -> list[Reply]:
@@ -168,16 +193,16 @@ async def _replies(model: Model, requests: list[Request]) -> list[Reply]:
         async for batch in model.replies(requests):
             for number, reply in batch:
                 if not isinstance(reply, Reply):
-                    raise TrainingError(f"the base does not answer a made-up question: {reply.detail}.")
+                    raise TrainingError(f"the model does not answer a made-up question: {reply.detail}.")
                 replies[number] = reply
     finally:
         await model.close()
     return [replies[number] for number in range(len(requests))]
 
 
-def _flattened(reply: Reply, tokens: list[str]) -> list[float]:
+def _flattened(reply: Reply, tokens: list[str], flattening: float) -> list[float]:
     logs = dict(reply.tokens)
-    chances: npt.NDArray[np.float64] = np.exp([logs.get(token, -np.inf) / FLATTENING for token in tokens])
+    chances: npt.NDArray[np.float64] = np.exp([logs.get(token, -np.inf) / flattening for token in tokens])
     total = float(chances.sum())
     shares: list[float] = (chances / total if total else chances).tolist()
     return shares
