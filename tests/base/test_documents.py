@@ -12,12 +12,13 @@ from populace.base.documents import (
     MAX_DEPTH,
     DocumentError,
     name_problem,
-    outside_link,
     parse_json,
     parse_yaml,
     read_json,
     read_text,
+    refuse_outside_links,
 )
+from populace.base.errors import DamagedRunError
 
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 10)}]\n" for i in range(9)
@@ -113,15 +114,22 @@ def test_a_link_inside_a_folder_is_no_link_out_of_it(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "file").touch()
     (tmp_path / "in" / "link").symlink_to("file")
-    assert outside_link(tmp_path / "in") is None
+    refuse_outside_links(tmp_path / "in")
     (tmp_path / "in" / "loop").symlink_to("loop")
-    assert outside_link(tmp_path / "in") == "loop"
+    with pytest.raises(DamagedRunError, match="in: loop is a link that leads out of its folder"):
+        refuse_outside_links(tmp_path / "in")
 
 
 def test_a_link_in_a_folder_inside_a_folder_leads_out_too(tmp_path: Path) -> None:
     (tmp_path / "in" / "figures").mkdir(parents=True)
     (tmp_path / "in" / "figures" / "one.svg").symlink_to("../other.svg")
-    assert outside_link(tmp_path / "in") is None
+    refuse_outside_links(tmp_path / "in")
     (tmp_path / "in" / "figures" / "two.svg").symlink_to(tmp_path / "elsewhere")
-    assert outside_link(tmp_path / "in") == "figures/two.svg"
-    assert outside_link(tmp_path / "in", skip=("figures",)) is None
+    with pytest.raises(DamagedRunError, match="figures/two.svg is a link"):
+        refuse_outside_links(tmp_path / "in")
+    refuse_outside_links(tmp_path / "in", skip=("figures",))
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DamagedRunError, match="absent cannot be read: No such file"):
+        refuse_outside_links(tmp_path / "absent")
