@@ -143,7 +143,7 @@ def test_they_are_computed_once_for_a_folder_and_anew_for_another_seed(tmp_path:
 
 
 def test_a_plan_says_how_much_of_it() -> None:
-    with pytest.raises(ValueError, match="`expected`, `least` and `retested` belong to `decisions`"):
+    with pytest.raises(ValueError, match="`expected`, `smoothing`, `least` and `retested` belong to `decisions`"):
         TrainingPlan(name="mine", data=[{"situations": 2, "expected": 0.5}], licences=["CC0"])
     plan = TrainingPlan(name="mine", data=[{"decisions": "x", "expected": 0.5}], licences=["CC0"])
     assert plan.data[0].expected == 0.5

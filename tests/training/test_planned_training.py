@@ -72,6 +72,33 @@ def test_an_adapter_may_keep_a_part_of_what_it_learned_also_after_an_interruptio
         assert np.abs(b).max() > 0
 
 
+def test_only_the_last_layers_may_be_trained_and_the_others_keep_what_they_have(tmp_path, corpus, tiny_base):
+    settings = {"rank": 2, "length": 640, "batch": 4, "pool": 1, "check_every": 1}
+    data = [{"decisions": "corpus", "passes": 1}]
+    first = PlannedTraining(
+        TrainingPlan.read(plan_file(tmp_path, tiny_base, data=data, settings=settings)), tmp_path / "a"
+    )
+    first.train("cpu")
+    before = read_adapter(first.adapter_file).tensors
+    changes = {"data": data, "start": "a/tiny.gguf", "settings": {**settings, "layers": 1}}
+    second = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base, **changes)), tmp_path / "b")
+    second.train("cpu")
+    after = read_adapter(second.adapter_file).tensors
+    changed = {name.split(".")[1] for name in after if not np.array_equal(after[name][1], before[name][1])}
+    assert changed == {"1"} and {name.split(".")[1] for name in after} == {"0", "1"}
+    whole = {"data": data, "settings": {**settings, "rank": 0, "layers": 1}}
+    network = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base, **whole)), tmp_path / "c").network("cpu")
+    trained = {name for name, each in network.named_parameters() if each.requires_grad}
+    assert trained and not any("layers.0." in name or "embed" in name for name in trained)
+
+
+def test_more_layers_than_the_base_has_cannot_be_trained(tmp_path, corpus, tiny_base):
+    settings = {"rank": 2, "length": 640, "layers": 3}
+    path = plan_file(tmp_path, tiny_base, data=[{"decisions": "corpus"}], settings=settings)
+    with pytest.raises(TrainingError, match="3 layers are to be trained, and the base has 2"):
+        PlannedTraining(TrainingPlan.read(path), tmp_path / "out").train("cpu")
+
+
 def test_made_up_situations_make_an_adapter_calibrated(tmp_path, corpus, tiny_base):
     plan = TrainingPlan.read(plan_file(tmp_path, tiny_base))
     manifest = PlannedTraining(plan, tmp_path / "out").manifest([], {})

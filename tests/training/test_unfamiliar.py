@@ -149,6 +149,16 @@ def test_a_plan_asks_its_base_and_the_targets_are_those_of_the_network_before_tr
     assert len(list((tmp_path / "out").glob("unfamiliar-*.parquet"))) == 1, "it is not asked again"
 
 
+def test_a_part_of_every_target_may_be_spread_evenly_over_all_options(vocabulary):
+    task = DecisionTask("tea", "price", "Which tea do you buy?", "CC0", ("green", "black", "white", "none"))
+    table = pl.DataFrame({"task": ["tea"] * 2, "person": ["a", "b"], "answer": ["green", "none"]})
+    decisions = HumanDecisions.from_table(table, {"tea": task})
+    (shares,) = DecisionSource(decisions, vocabulary, smoothing=0.2).examples(0).table["shares"].to_list()
+    assert sorted(shares) == pytest.approx([0.05, 0.05, 0.45, 0.45])
+    with pytest.raises(ValueError, match="less than 1"):
+        DataPart(decisions="corpus", smoothing=1)
+
+
 def test_small_tasks_are_repeated_in_other_forms(vocabulary):
     tasks = {
         name: DecisionTask(name, "price", f"Do you buy {name}?", "CC0", ("yes", "no")) for name in ("rare", "common")

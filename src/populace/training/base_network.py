@@ -94,6 +94,24 @@ def add_lora(model: Any, rank: int, seed: int, matrices: Sequence[Matrix] = MATR
     return peft.get_peft_model(model, config, autocast_adapter_dtype=True)
 
 
+def freeze_first_layers(model: Any, layers: int) -> None:
+    """Train only the last layers of a network; what an adapter changes in the others stays as it is.
+
+    Args:
+        model: The network, with or without an adapter.
+        layers: How many of the last layers are trained.
+
+    Raises:
+        TrainingError: If the network has fewer layers.
+    """
+    network = model.get_base_model() if hasattr(model, "get_base_model") else model
+    count = len(network.model.layers)
+    if layers > count:
+        raise TrainingError(f"{layers} layers are to be trained, and the base has {count}.", "Lower `layers`.")
+    for part in (network.model.embed_tokens, *network.model.layers[: count - layers]):
+        part.requires_grad_(False)
+
+
 def load_adapter(model: Any, name: str | Path, base: Path) -> None:
     """Enter the weights of an adapter into a network that has one of the same form.
 

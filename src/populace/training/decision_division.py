@@ -113,8 +113,9 @@ class DecisionDivision:
             raise TrainingError(f"no task of {part.decisions} is left by the families and topics of the plan.")
         decisions = self.training.restrict(names)
         return DecisionSource(
-            decisions, vocabulary, seed=seed, expected=expected, expected_share=part.expected, least=part.least
-        )
+            decisions, vocabulary, seed=seed, expected=expected, expected_share=part.expected,
+            smoothing=part.smoothing, least=part.least,
+        )  # fmt: skip
 
     def expected(self, folder: Path, seed: int, watch: Callable[[str], None]) -> pl.DataFrame:
         """What `expected_answers` gives for the decisions that may be learned from; kept in a folder.

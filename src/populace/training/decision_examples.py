@@ -107,6 +107,7 @@ class DecisionSource:
             asked as its card words it, and a profile is a list.
         expected: What `expected_answers` gives.
         expected_share: How much of a target is what is expected; the rest is what was chosen.
+        smoothing: How much of a target is spread evenly over all options.
         least: Tasks with fewer situations are repeated a whole number of times, so that they have about so many.
 
     Attributes:
@@ -126,9 +127,11 @@ class DecisionSource:
         varied: bool = True,
         expected: pl.DataFrame | None = None,
         expected_share: float = 0.0,
+        smoothing: float = 0.0,
         least: int = 0,
     ) -> None:
         self._expected_share = expected_share if expected is not None else 0.0
+        self._smoothing = smoothing
         self.tasks, self.vocabulary, self._seed, self._varied = decisions.tasks, vocabulary, seed, varied
         self.skipped: dict[str, str] = {}
         for task in decisions.tasks.values():
@@ -233,15 +236,14 @@ class DecisionSource:
         return rows.hstack(rendered.drop("row", "system"))
 
     def _targets(self, task: DecisionTask, rows: pl.DataFrame) -> Any:
-        """The share that each option should have: what was chosen, and what is expected of such people."""
+        """The share that each option should have: what was chosen, and what is expected of such people; smoothed."""
         shares = _shares(task, rows)
-        if not self._expected_share:
-            return shares
-        known = rows["expected"].is_not_null().to_numpy()
-        if known.any():
-            expected = np.array(rows["expected"].drop_nulls().to_list())
-            shares[known] += self._expected_share * (expected - shares[known])
-        return shares
+        if self._expected_share:
+            known = rows["expected"].is_not_null().to_numpy()
+            if known.any():
+                expected = np.array(rows["expected"].drop_nulls().to_list())
+                shares[known] += self._expected_share * (expected - shares[known])
+        return shares + self._smoothing * (1 / len(task.options) - shares)
 
     def _form(self, task: str, number: int, pass_number: int) -> Form:
         if not self._varied:

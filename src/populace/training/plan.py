@@ -68,6 +68,7 @@ class DataPart(pydantic.BaseModel):
         retested: Only tasks in which some people were asked twice (true), or only the others (false); all by default.
         expected: How much of a target is what people like the person are expected to answer, from 0 to 1, in place of
             what the person answered; see `expected_answers`.
+        smoothing: How much of a target is spread evenly over all options, from 0 to 1, so that the model is never sure.
         least: Tasks with fewer situations are repeated within a pass, in other forms, a whole number of times, so that
             they have about so many.
         passes: How often it is gone through; the last pass may be in part.
@@ -92,6 +93,7 @@ class DataPart(pydantic.BaseModel):
     except_topics: tuple[str, ...] = ()
     retested: bool | None = None
     expected: float = pydantic.Field(default=0.0, ge=0, le=1)
+    smoothing: float = pydantic.Field(default=0.0, ge=0, lt=1)
     least: int = pydantic.Field(default=0, ge=0, le=1_000_000)
     passes: float = pydantic.Field(default=1.0, gt=0, le=1000)
 
@@ -105,8 +107,8 @@ class DataPart(pydantic.BaseModel):
             )
         if self.decisions is None and (self.families or self.topics or self.except_topics):
             raise ValueError("`families` and `topics` choose among decisions")
-        if self.decisions is None and (self.expected or self.least or self.retested is not None):
-            raise ValueError("`expected`, `least` and `retested` belong to `decisions`")
+        if self.decisions is None and (self.expected or self.smoothing or self.least or self.retested is not None):
+            raise ValueError("`expected`, `smoothing`, `least` and `retested` belong to `decisions`")
         if not self.unfamiliar and (self.asked, self.keeps_to, self.flattening) != ("everyday", "base", FLATTENING):
             raise ValueError("`asked`, `keeps_to` and `flattening` belong to `unfamiliar`")
         if self.keeps_to == "uniform" and self.flattening != FLATTENING:

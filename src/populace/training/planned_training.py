@@ -22,7 +22,13 @@ from populace.models.artifacts import SMOLLM2
 from populace.models.licences import Sharing
 from populace.models.peft_folder import RECORD, from_peft
 from populace.models.transformers_model import TransformersModel
-from populace.training.base_network import add_lora, load_adapter, load_base, weaken_adapter
+from populace.training.base_network import (
+    add_lora,
+    freeze_first_layers,
+    load_adapter,
+    load_base,
+    weaken_adapter,
+)
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
 from populace.training.held_out import score_decisions, task_scores
@@ -155,11 +161,12 @@ class PlannedTraining:
         """The base with a fresh adapter, or with the one that the plan begins with."""
         model = load_base(self.base, device, self.plan.settings.precision)
         settings = self.plan.settings
-        if not settings.rank:
-            return model
-        model = add_lora(model, settings.rank, settings.seed, settings.matrices)
-        if self.plan.start is not None:
-            load_adapter(model, self.plan.start, self.base)
+        if settings.rank:
+            model = add_lora(model, settings.rank, settings.seed, settings.matrices)
+            if self.plan.start is not None:
+                load_adapter(model, self.plan.start, self.base)
+        if settings.layers:
+            freeze_first_layers(model, settings.layers)
         return model
 
     def train(self, device: str, *, workers: int = 0, watch: Callable[[Look], None] = lambda look: None) -> Any:

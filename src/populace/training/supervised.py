@@ -59,6 +59,10 @@ class SupervisedSettings(pydantic.BaseModel):
 
     rank: int = pydantic.Field(default=32, ge=0, le=512, description="The rank of the adapter; 0 trains all weights.")
     matrices: tuple[Matrix, ...] = pydantic.Field(default=MATRICES, description="What an adapter changes.")
+    layers: int = pydantic.Field(
+        default=0, ge=0, le=1000,
+        description="Only so many of the last layers are trained, which takes less time; 0 for all.",
+    )  # fmt: skip
     strength: float = pydantic.Field(
         default=1.0, gt=0, le=1,
         description="How much of the learned change the adapter keeps; less of it is less sure where it knows little.",
