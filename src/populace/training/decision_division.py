@@ -142,9 +142,18 @@ class DecisionDivision:
         source = DecisionSource(HumanDecisions(tasks, rows), vocabulary, size=_UNSEEN * 2, varied=False)
         return [source.plain_examples(part)[0] for part in range(source.parts)]
 
-    def score(self, model: Any, vocabulary: ModelVocabulary) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """A table of tasks, and the figures of each part, for people who are not learned from."""
-        scored = score_decisions(model, vocabulary, self.test)
+    def score(
+        self, model: Any, vocabulary: ModelVocabulary, *, length: int = 1024, batch: int = 64
+    ) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """A table of tasks, and the figures of each part, for people who are not learned from.
+
+        Args:
+            model: The network.
+            vocabulary: Its tokens.
+            length: How many tokens a packed sequence has.
+            batch: How many sequences are computed at once.
+        """
+        scored = score_decisions(model, vocabulary, self.test, length=length, batch=batch)
         others = _without(self.everything, self.test)
         table = task_scores(scored, others).with_columns(
             part=pl.col("task").replace_strict(self._parts(), return_dtype=pl.String),
