@@ -347,6 +347,7 @@ class PlannedTraining:
             "settings": self.plan.settings.model_dump(mode="json"),
             "passes": [part.passes for part in self.plan.data],
             "expected": [part.expected for part in self.plan.data],
+            "smoothing": [part.smoothing for part in self.plan.data],
             "unfamiliar": [part.unfamiliar for part in self.plan.data],
             "too long": self.too_long,
             "figures": figures,
