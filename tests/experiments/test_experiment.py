@@ -172,6 +172,9 @@ def test_a_yaml_file_that_is_none_is_refused(tmp_path: Path) -> None:
             Experiment.read(tmp_path / "x.yaml")
     with pytest.raises(UsageError, match="cannot be read"):
         Experiment.read(tmp_path / "none.yaml")
+    (tmp_path / "x.yaml").write_text("scenario: norms\noutcomes: [share_blue]\n")
+    with pytest.raises(UsageError, match="'factors'. Every experiment has scenario, factors and outcomes, and a name wh"):
+        Experiment.read(tmp_path / "x.yaml")
 
 
 def test_a_parameter_that_acts_by_chance_is_not_taken_for_one_that_does_nothing() -> None:
