@@ -173,7 +173,7 @@ def test_a_yaml_file_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         Experiment.read(tmp_path / "none.yaml")
     (tmp_path / "x.yaml").write_text("scenario: norms\noutcomes: [share_blue]\n")
-    with pytest.raises(UsageError, match="'factors'. Every experiment has scenario, factors and outcomes, and a name wh"):
+    with pytest.raises(UsageError, match="'factors'. Every experiment has scenario, factors and outcomes, and a name"):
         Experiment.read(tmp_path / "x.yaml")
 
 
