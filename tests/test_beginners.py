@@ -486,7 +486,7 @@ def test_a_mistake_in_a_question_is_named_with_the_corrected_line(make: Any, mes
 
 def test_a_value_in_another_case_is_not_counted_as_nobody() -> None:
     people = People({"vote": pl.Series(["yes", "no"], dtype=pl.Enum(["yes", "no", "maybe"]))})
-    assert people.count(vote="maybe") == 0 and people.share(vote="undecided") == 0
+    assert people.count(vote="maybe") == 0 and people.share(vote=["undecided"]) == 0
     for count in (lambda: people.share(vote="Yes"), lambda: people.where(vote="Yes")):
         with pytest.raises(PopulaceError, match="column 'vote' never holds 'Yes'. Did you mean 'yes'"):
             count()

@@ -7,12 +7,14 @@ import io
 from pathlib import Path
 from unittest import mock
 
+import polars as pl
 import pytest
 
 from populace import Run, simulate
 from populace.base.errors import StoppedError
 from populace.broker import Usage
 from populace.cli import main
+from populace.cli.output import table
 from populace.models import Scripted
 from populace.scenarios.norms import Norms
 from support.commands import populace
@@ -102,3 +104,17 @@ def test_text_that_a_stream_cannot_write_is_written_as_escapes(tmp_path: Path) -
 def test_a_run_without_a_request_reused_nothing() -> None:
     assert Usage().reused_share == 0.0
     assert Usage(calls=1, reused=3).reused_share == 0.75
+
+
+def test_a_table_with_too_many_columns_is_divided_and_no_word_or_number_is_broken(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = [f"acquaintances_{name}" for name in "abcdefghijkl"]
+    row = {"step": [3], "time": ["day 1, 05:50"], **{name: [0.1867] for name in names}}
+    table(pl.DataFrame(row), "Metrics", keys=2)
+    parts = capsys.readouterr().out.split("\n\n")
+    assert [part.count("day 1, 05:50") for part in parts] == [1, 1]
+    assert sum(part.count("acquaintances") for part in parts) == sum(part.count("0.1867") for part in parts) == 12
+    assert max(len(line) for part in parts for line in part.splitlines()) <= 120
+    table(pl.DataFrame({name: row[name] for name in ("step", "time", *names[:6])}), "Metrics", keys=2)
+    assert "\n\n" not in capsys.readouterr().out

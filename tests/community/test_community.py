@@ -50,7 +50,7 @@ def test_a_thread_is_read_with_every_reply_below_what_it_answers(garden: Communi
 
 
 def test_a_post_that_does_not_exist_is_named_with_those_that_do(garden: Community) -> None:
-    with pytest.raises(UsageError, match=r"has no post 99; they are numbered 1 to 16"):
+    with pytest.raises(UsageError, match=r"has no post 99; they are numbered 1 to 16. `populace show RUN` lists"):
         garden.thread(99)
     with pytest.raises(UsageError, match="has no post 0"):
         garden.thread(0)

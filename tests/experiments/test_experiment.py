@@ -3,8 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from populace import People
 from populace.base.errors import ParameterError, PopulaceError, UnknownNameError, UsageError
 from populace.experiments import Experiment
 from populace.experiments.rehearsal import check_experiment
@@ -147,6 +149,22 @@ def test_an_experiment_that_cannot_answer_is_refused_before_anything_runs(
     assert not (tmp_path / "experiments").exists()
 
 
+class Waves(Norms):
+    """Its length is known once `setup` has drawn it."""
+
+    def setup(self) -> People:
+        self.waves = list(range(self.days))
+        return super().setup()
+
+    def length(self) -> int:
+        return len(self.waves)
+
+
+def test_a_length_that_needs_setup_is_known_while_it_runs() -> None:
+    results = experiment(scenario=Waves, parameters={}, factors={"days": [2, 3]}).run(workers=1)
+    assert dict(results.runs.group_by("arm").agg(pl.col("steps").first()).iter_rows()) == {"days=2": 2, "days=3": 3}
+
+
 def test_a_yaml_file_that_is_none_is_refused(tmp_path: Path) -> None:
     for text, says in (("- a\n", "holds no experiment"), ("a: [", "is not YAML"), ("name: x\n", "lacks 'scenario'")):
         (tmp_path / "x.yaml").write_text(text)
@@ -154,6 +172,9 @@ def test_a_yaml_file_that_is_none_is_refused(tmp_path: Path) -> None:
             Experiment.read(tmp_path / "x.yaml")
     with pytest.raises(UsageError, match="cannot be read"):
         Experiment.read(tmp_path / "none.yaml")
+    (tmp_path / "x.yaml").write_text("scenario: norms\noutcomes: [share_blue]\n")
+    with pytest.raises(UsageError, match="'factors'. Every experiment has scenario, factors and outcomes, and a name"):
+        Experiment.read(tmp_path / "x.yaml")
 
 
 def test_a_parameter_that_acts_by_chance_is_not_taken_for_one_that_does_nothing() -> None:

@@ -142,6 +142,14 @@ def test_an_intervention_that_cannot_be_read_is_answered_with_an_example() -> No
         read_interventions('[{"kind": "announce", "at": 1, "text": "a"}, {"kind": "announce", "at": 1}]')
 
 
+@pytest.mark.parametrize("kind", ["announce", "think", "thing", "set", "add", "remove", "change", "swap"])
+def test_an_intervention_that_lacks_something_is_answered_with_an_example_of_its_kind(kind: str) -> None:
+    with pytest.raises(InterventionError) as error:
+        read_interventions(json.dumps({"kind": kind, "at": 1, "txt": "a"}))
+    example = (error.value.hint or "").partition("each like ")[2]
+    assert read_interventions(example)[0].kind == kind
+
+
 def test_interventions_are_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(

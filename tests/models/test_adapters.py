@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from populace.base.errors import ModelError, ModelFileError, PopulaceError, UnknownNameError
+from populace.cli.progress import fetch_missing_models
 from populace.models import SMOLLM2, EmbeddedModel, Reply, Request, adapter_names, model_code, model_traits, open_model
 from populace.models.adapter_bases import read_base
 from populace.models.adapter_merging import merge_adapter, merge_folder
@@ -518,6 +519,19 @@ def test_an_interrupted_download_of_an_adapter_goes_on_where_it_ended(
         fetched = ask(spec)
     assert fetched == ask(f"embedded:{tiny / 'llama.gguf'}+{tiny / 'llama-adapter.gguf'}?threads=1")
     assert any(span and not span.startswith("bytes=0-") for span in hub.sent("GET")), "only the rest was sent"
+
+
+def test_an_unknown_name_is_an_error_before_anything_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POPULACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("populace.models.artifacts._run_pip", lambda *_: pytest.fail("the model was fetched"))
+    for begin in (
+        lambda: asyncio.run(open_model("embedded+peple").start()),
+        lambda: fetch_missing_models("embedded", "embedded+peple"),
+    ):
+        with pytest.raises(UnknownNameError, match="Did you mean 'people'"):
+            begin()
 
 
 def test_an_unknown_name_is_answered_with_those_that_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

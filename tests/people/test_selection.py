@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from populace.base.errors import PeopleError, PopulaceError, UnknownNameError
-from populace.people import Id, People
+from populace.people import Id, People, draw_column
 
 OPERATORS = {
     "eq": operator.eq,
@@ -100,11 +100,21 @@ def test_a_number_drawn_with_numpy_selects_like_any_other(people: People) -> Non
     assert people.where(here=np.bool_(False)).ids.to_list() == [1, 3]
 
 
-def test_a_column_of_known_categories_is_compared_with_any_text() -> None:
+def test_a_value_that_a_column_of_known_categories_can_never_hold_is_answered_with_those_that_it_can() -> None:
     people = People.named(20, seed=1)
     assert people.count(sex="female") + people.count(sex="male") == 20
-    assert people.count(sex="unknown") == 0
+    for read in (people.count, people.share, people.where):
+        with pytest.raises(PeopleError, match="'sex' never holds 'f'. Its values are 'female', 'male'; draw_column"):
+            read(sex="f")
+    with pytest.raises(PeopleError, match="Did you mean 'female'"):
+        people.count(sex="femal")
+
+
+def test_a_list_is_compared_with_a_column_of_known_categories_whatever_it_holds() -> None:
+    people = People.named(20, seed=1)
     assert people.count(sex=["male", "unknown"]) == people.count(sex="male")
+    health = draw_column(4, {"well": 3, "ill": 1, "immune": 0})
+    assert people.take(range(4)).with_columns(health=health).count(health="immune") == 0
 
 
 @given(

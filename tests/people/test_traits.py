@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -53,8 +55,14 @@ def test_a_generator_is_used_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    "shares", [{}, {"a": 0}, {"a": -1, "b": 2}, {"a": float("nan")}, {"a": float("inf"), "b": 1.0}]
+    "shares",
+    [{}, {"a": 0}, {"a": -1, "b": 2}, {"a": float("nan")}, {"a": float("inf"), "b": 1.0}, {"a": "half"}, "calm", None],
 )
-def test_weights_that_are_not_proportions_are_refused(shares: dict[str, float]) -> None:
+def test_weights_that_are_not_proportions_are_refused(shares: Any) -> None:
     with pytest.raises(PeopleError, match="proportions"):
         draw_column(3, shares)
+
+
+def test_values_without_weights_are_answered_with_the_mapping_to_write() -> None:
+    with pytest.raises(PeopleError, match=r"Write: \{'busy': 1, 'generous': 1\}"):
+        draw_column(30, ["busy", "generous"], seed=1)  # type: ignore[arg-type]

@@ -50,7 +50,7 @@ def test_shipped_designs_are_whole_and_do_not_contradict_themselves(name: str) -
         ({"goal": None}, "the design has no goal"),
         ({"goal": "  "}, "the design has no goal"),
         ({"name": ""}, "the design has no name"),
-        ({"personas": ["only one"]}, "1 personas; it needs at least two"),
+        ({"personas": ["only one"]}, "1 persona; it needs at least two"),
         ({"personas": ["one", " "]}, "at least two"),
         ({"triggers": [{"words": ["x"], "rule": 9}]}, "names rule 9; there are 2 rules"),
         ({"moderate_by": "rule"}, "there are no moderators"),

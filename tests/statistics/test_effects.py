@@ -172,6 +172,13 @@ def test_bootstrap_t_follows_the_longer_tail() -> None:
     assert drawn.estimate.high > by_t.estimate.high and drawn.estimate.low > by_t.estimate.low
 
 
+def test_a_warning_of_skewed_values_says_what_helps_wherever_it_is_read() -> None:
+    found = difference([0.9] * 15 + [0.1] * 5, [0.1] * 18 + [0.9] * 2, paired=False)
+    assert (
+        found.warning == "the values are so skewed that the interval is too short; it gets better with many more runs"
+    )
+
+
 def test_a_standardised_effect_says_by_what_it_is_divided() -> None:
     assert difference(A, B, paired=True).table()["standardised_as"][0].startswith("d_z")
     assert difference(A, B, paired=False).table()["standardised_as"][0].startswith("Hedges")

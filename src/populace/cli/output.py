@@ -7,11 +7,13 @@ line that is to stand out is a text with a style, so brackets in a name or an an
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
 
 import click
 import polars as pl
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
@@ -26,6 +28,10 @@ from populace.journal import READ_ERRORS
 AS_JSON = "populace.as_json"
 """The key in the meta data of click's context under which `--json` is kept."""
 _WIDTH_OF_A_FILE = 120
+_WIDTH_OF_TEXT = 20
+"""A longer text may be broken in a table that is divided."""
+_GAP = 2
+"""The space around a column."""
 _LEADING_LINES = re.compile(r"\n*")
 
 Part = str | tuple[str, str]
@@ -118,31 +124,67 @@ def facts(rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
     out.print(grid, soft_wrap=False)
 
 
-def table(frame: pl.DataFrame, title: str = "", limit: int = 40) -> None:
-    """A table, with its middle left out where it is long."""
-    table_view = Table(
-        title=Text(for_line(title)) if title else None,
-        title_justify="left",
-        box=None,
-        pad_edge=True,
-        header_style="bold",
-    )
-    for name, dtype in frame.schema.items():
-        table_view.add_column(
-            Text(for_line(name.replace("_", " "))),
-            justify="right" if dtype.is_numeric() else "left",
-            overflow="fold",
-            # The name of a run is copied into the next command, so it stays in one piece.
-            no_wrap=name == "run",
+def table(frame: pl.DataFrame, title: str = "", limit: int = 40, keys: int = 1) -> None:
+    """A table, with its middle left out where it is long.
+
+    One with more columns than fit without breaking words is divided into several, one below the other.
+
+    Args:
+        frame: The table.
+        title: Stands above it.
+        limit: The most rows that are shown.
+        keys: How many of the first columns say what a row is, and so stand in each of several tables.
+    """
+    names = [for_line(name.replace("_", " ")) for name in frame.columns]
+    few = frame if frame.height <= limit else pl.concat([frame.head(limit // 2), frame.tail(limit // 2)])
+    rows = [[for_terminal(cell_text(value)) for value in row] for row in few.iter_rows()]
+    if frame.height > limit:
+        rows.insert(limit // 2, ["…"] * frame.width)
+    cells = [[row[column] for row in rows] for column in range(frame.width)]
+    columns = list(zip(names, frame.dtypes, cells, strict=True))
+    least, whole = ([_width(*column, most) for column in columns] for most in (0, _WIDTH_OF_TEXT))
+    fits = sum(least) + _GAP * frame.width <= out.width
+    parts = [[*range(frame.width)]] if fits else _parts_of_width(whole, keys, out.width)
+    for number, part in enumerate(parts):
+        if number:
+            out.print_line()
+        table_view = Table(
+            title=Text(for_line(title)) if title and not number else None,
+            title_justify="left",
+            box=None,
+            pad_edge=True,
+            header_style="bold",
         )
-    rows = list(frame.iter_rows()) if frame.height <= limit else [*frame.head(limit // 2).iter_rows(), None]
-    rows += [] if frame.height <= limit else list(frame.tail(limit // 2).iter_rows())
-    for row in rows:
-        if row is None:
-            table_view.add_row(*["…" for _ in frame.columns])
-        else:
-            table_view.add_row(*[Text(for_terminal(cell_text(value))) for value in row])
-    out.print(table_view, soft_wrap=False)
+        for column in part:
+            header = names[column] if len(parts) == 1 else textwrap.fill(names[column], whole[column])
+            table_view.add_column(
+                Text(header),
+                justify="right" if frame.dtypes[column].is_numeric() else "left",
+                overflow="fold",
+                # The name of a run is copied into the next command, so it stays in one piece.
+                no_wrap=frame.columns[column] == "run",
+            )
+        for row in rows:
+            table_view.add_row(*[Text(row[column]) for column in part])
+        out.print(table_view, soft_wrap=False)
+
+
+def _width(name: str, dtype: pl.DataType, cells: Sequence[str], most: int) -> int:
+    """The width in which neither a word of the name nor a number of a column breaks, nor a text of at most so much."""
+    words = max(map(cell_len, name.split()), default=1)
+    longest = max(map(cell_len, cells), default=1)
+    return max(words, longest if dtype.is_numeric() or name == "run" else min(longest, most))
+
+
+def _parts_of_width(widths: Sequence[int], keys: int, width: int) -> list[list[int]]:
+    """The columns of a table in groups that fit into a width, each with the key columns."""
+    first = list(range(keys))
+    parts = [first]
+    for column in range(keys, len(widths)):
+        if parts[-1] != first and sum(widths[each] + _GAP for each in (*parts[-1], column)) > width:
+            parts.append(first)
+        parts[-1] = [*parts[-1], column]
+    return parts
 
 
 def row_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", limit: int = 40) -> None:

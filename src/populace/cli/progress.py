@@ -20,6 +20,7 @@ from populace.engine.observer import Observer
 from populace.engine.scenario import Scenario
 from populace.engine.simulation import Simulation
 from populace.models import Artifact, HubFile, model_traits
+from populace.models.adapter_names import check_adapter
 from populace.models.artifacts import fetch_together
 from populace.runs.reader import invalid_share
 
@@ -205,9 +206,14 @@ class RunDisplay(Observer):
 
 
 def fetch_missing_models(*models: str) -> None:
-    """Fetch the files that models need, where they are not in the cache; the empty name needs none."""
-    for model in dict.fromkeys(filter(None, models)):
-        traits = model_traits(model)
+    """Fetch the files that models need, where they are not in the cache; the empty name needs none.
+
+    Nothing is fetched if an adapter that one of them names is not there.
+    """
+    all_traits = [model_traits(model) for model in dict.fromkeys(filter(None, models))]
+    for traits in all_traits:
+        check_adapter(traits.adapter)
+    for traits in all_traits:
         fetch_artifacts(*([traits.artifact] if traits.artifact else []))
         for file in (traits.hub_file, traits.adapter_file):
             if file is not None and not file.present():

@@ -64,7 +64,7 @@ def show_run(run: RunReader, most_rows: int = 40) -> None:
     if metrics.width > 1:
         out.print_line()
         rows = hourly(run, metrics)
-        table(rows, limit=40 if rows.height == metrics.height else 60)
+        table(rows, limit=40 if rows.height == metrics.height else 60, keys=2 if "time" in rows.columns[:2] else 1)
         out.print_line()
         for name in metrics.columns[1:]:
             if metrics[name].dtype.is_numeric() and metrics[name].null_count() < metrics.height:

@@ -209,7 +209,7 @@ class Community:
                 known = f"they are numbered 1 to {int(self.posts['post'][-1])}"
             raise UsageError(
                 f"{self.run.name} has no post {post}; {known}.",
-                "`populace show RUN --thread N` shows the number of each post.",
+                "`populace show RUN` lists the liveliest threads; a thread has the number of its first post.",
             )
         number = int(match["thread"][0])
         posts = self.posts.filter(pl.col("thread") == number).sort("place")

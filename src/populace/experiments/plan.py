@@ -341,6 +341,7 @@ def _usage_error(error: pydantic.ValidationError) -> UsageError:
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         return ParameterError(
-            f"the experiment lacks {where!r}.", "Every experiment has name, scenario, factors, outcomes."
+            f"the experiment lacks {where!r}.",
+            "Every experiment has scenario, factors and outcomes, and a name where it is not read from a file.",
         )
     return ParameterError(f"the experiment's {where} = {first['input']!r}: {message[:1].lower()}{message[1:]}.")

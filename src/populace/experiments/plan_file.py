@@ -41,5 +41,5 @@ def read_plan_file(path: Path) -> dict[str, Any]:
     except DocumentError as error:
         raise UsageError(f"{path} cannot be read: {error}.") from error
     if not isinstance(data, dict):
-        raise UsageError(f"{path} holds no experiment.", "Write name, scenario, factors and outcomes as keys.")
+        raise UsageError(f"{path} holds no experiment.", "Write scenario, factors and outcomes as keys.")
     return {str(key): value for key, value in data.items()}

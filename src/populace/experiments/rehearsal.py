@@ -4,9 +4,10 @@ import hashlib
 import io
 from collections.abc import Callable, Sequence
 
-from populace.base.errors import PopulaceError, UsageError
+from populace.base.errors import UsageError
 from populace.base.formatting import plural
 from populace.broker import price_of
+from populace.engine.scenario_code import check_length
 from populace.engine.trial import run_trial
 from populace.experiments.arms import Arm
 from populace.experiments.plan import ExperimentPlan
@@ -75,10 +76,11 @@ def _check_lengths(experiment: ExperimentPlan, arms: Sequence[Arm]) -> None:
 
 
 def _length(arm: Arm) -> int | None:
+    scenario = arm.build()
     try:
-        return arm.build().length()
-    except PopulaceError:
-        return None  # A length that depends on the people is known only while it runs.
+        return check_length(scenario, scenario.length())
+    except Exception:  # noqa: BLE001 - what `setup` makes is missing here; a length that is wrong fails in the run.
+        return None
 
 
 def _check_forks(fork_at: int, arms: Sequence[Arm]) -> None:
@@ -129,7 +131,7 @@ def rehearsal_digest(arm: Arm, seed: int, script: Callable[[Request], object], u
         record, _ = run_trial(arm.build(), stand_in, settings, interventions=interventions, until=until)
     except Exception:  # noqa: BLE001 - a scenario that fails on stand-in answers is judged by its real runs.
         return None
-    digest = hashlib.blake2b(repr(_length(arm)).encode(), digest_size=16)
+    digest = hashlib.blake2b(repr(record.manifest.status.planned).encode(), digest_size=16)
     for step in record.steps():
         for name in ("prompts", "answers", "metrics", "events"):
             table = record.table(step, name)

@@ -79,10 +79,12 @@ class Robustness:
     def __str__(self) -> str:
         verdicts = list(self.survival.values())
         counts = {word: verdicts.count(word) for word in ("yes", "no", "undecided")}
+        count = len(self.variations)
         lines = [
-            f"Of {len(verdicts)} conclusions of {self.study}, {counts['yes']} survive all of "
-            f"{len(self.variations)} variations, {counts['no']} do not, {counts['undecided']} are undecided "
-            f"({plural(self.seeds, 'seed')})."
+            f"Of {plural(len(verdicts), 'conclusion')} of {self.study}, {plural(counts['yes'], 'survives', 'survive')} "
+            f"{'the only variation' if count == 1 else f'all of {count} variations'}, "
+            f"{plural(counts['no'], 'does not', 'do not')}, "
+            f"{plural(counts['undecided'], 'is undecided', 'are undecided')} ({plural(self.seeds, 'seed')})."
         ]
         nothing = sum(f" {_DIRECTIONS[0]} " in conclusion for conclusion in self.survival)
         if nothing:

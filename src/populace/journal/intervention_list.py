@@ -29,7 +29,16 @@ _LIST: pydantic.TypeAdapter[list[AnyIntervention]] = pydantic.TypeAdapter(list[A
 
 
 _KINDS = tuple(each.model_fields["kind"].default for each in get_args(get_args(AnyIntervention)[0]))
-_EXAMPLE = 'Write a list of interventions, each like {"kind": "announce", "at": 3, "text": "Today is green day."}'
+_EXAMPLES = {
+    "announce": '"at": 3, "text": "Today is green day."',
+    "think": '"at": 3, "text": "You want to run for mayor."',
+    "thing": '"at": 20, "place": "Larch Lane 4 > kitchen > stove", "state": "burning"',
+    "set": '"at": 2, "values": {"shirt": "green"}, "to": {"share": 0.5}',
+    "add": '"at": 4, "people": [{"name": "Ada"}]',
+    "remove": '"at": 5, "to": {"ids": [3]}',
+    "change": '"at": 3, "parameters": {"days": 9}',
+    "swap": '"at": 3, "model": "embedded"',
+}
 
 
 def is_file_name(source: str) -> bool:
@@ -58,12 +67,12 @@ def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any
         except OSError as error:
             raise InterventionError(
                 f"the interventions in {text} cannot be read: {error.strerror}.",
-                f"Name a JSON file, or write the JSON in quotes. {_EXAMPLE}",
+                f"Name a JSON file, or write the JSON in quotes. {_example()}",
             ) from error
         except DocumentError as error:
             raise InterventionError(
                 f"the interventions{f' in {text}' if is_file else ''} are not JSON that can be used: {error}.",
-                _EXAMPLE,
+                _example(),
             ) from error
     try:
         return _LIST.validate_python(data if isinstance(data, list) else [data])
@@ -74,4 +83,9 @@ def read_interventions(source: str | Path | list[Intervention | Mapping[str, Any
             unknown = UnknownNameError("kind of intervention", first["ctx"]["tag"], _KINDS)
             raise InterventionError(unknown.what, unknown.hint) from error
         where = f" ({'.'.join(map(str, inside))})" if inside else ""
-        raise InterventionError(f"intervention {int(number) + 1}{where}: {plain_message(first)}.", _EXAMPLE) from error
+        hint = _example(str(inside[0]) if inside else "announce")
+        raise InterventionError(f"intervention {int(number) + 1}{where}: {plain_message(first)}.", hint) from error
+
+
+def _example(kind: str = "announce") -> str:
+    return f'Write a list of interventions, each like {{"kind": "{kind}", {_EXAMPLES[kind]}}}'

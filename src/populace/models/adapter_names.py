@@ -51,6 +51,12 @@ def adapter_hub_file(name: str | None) -> HubFile | None:
     return HubFile.parse(name.removeprefix(_HUB)) if name and name.startswith(_HUB) else None
 
 
+def check_adapter(name: str | None) -> None:
+    """Raise an error where no adapter of this name is on this machine; one on the Hugging Face hub is fetched later."""
+    if name and not name.startswith(_HUB):
+        find_adapter(name)
+
+
 def open_adapter(name: str, base: AdapterBase, progress: Progress | None = None) -> Adapter:
     """Find, read and check the adapter of this name.
 

@@ -19,7 +19,7 @@ from typing import Any
 from populace.base.errors import ModelFileError, nearest
 from populace.models.adapter_bases import read_base
 from populace.models.adapter_merging import merge_adapter
-from populace.models.adapter_names import adapter_hub_file, open_adapter
+from populace.models.adapter_names import adapter_hub_file, check_adapter, open_adapter
 from populace.models.artifacts import SMOLLM2, Progress, sha256
 from populace.models.base import Capabilities, Model, ModelTraits, ReplyOrFailure, Request
 from populace.models.dequantisation import dequantise
@@ -96,6 +96,7 @@ class EmbeddedModel(Model):
             await asyncio.get_running_loop().run_in_executor(self._pool, engine.unload)
 
     def _load(self) -> None:
+        check_adapter(self.adapter)
         path, digest = self._find_file()
         engine = f"xllamacpp {version('xllamacpp')}"
         uses_cache = digest == SMOLLM2.sha256

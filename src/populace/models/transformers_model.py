@@ -22,7 +22,7 @@ import numpy as np
 
 from populace.base.errors import ModelError, ModelFileError
 from populace.models.adapter_bases import read_base, weights_sha256
-from populace.models.adapter_names import adapter_hub_file, open_adapter
+from populace.models.adapter_names import adapter_hub_file, check_adapter, open_adapter
 from populace.models.artifacts import Progress
 from populace.models.base import Capabilities, Failure, Model, ModelTraits, Reply, ReplyOrFailure, Request
 from populace.models.pytorch.batches import Batch, scored_batches
@@ -140,6 +140,7 @@ class TransformersModel(Model):
                     raise ModelFileError(
                         f"{self.path} is not a GGUF file.", "Name a GGUF file, or a folder of weights."
                     )
+        check_adapter(self.adapter)
         torch = _torch(self.spec)
         gpu = torch.cuda.is_available()
         if self._wanted_device == "cuda" and not gpu:

@@ -87,7 +87,7 @@ def explain_nobody(column: pl.Series, value: Any) -> None:
     """Say why perhaps nobody has a value: it looks like a slip for one that the column holds.
 
     A warning, because another value may be meant that nobody has yet; Python shows it once for each place in the code.
-    An error where the column knows its options and the value differs from one only in case or surrounding space.
+    An error where the column knows its options and the value is none of them.
 
     Example:
         >>> explain_nobody(pl.Series("vote", ["yes"], dtype=pl.Enum(["yes", "no"])), "Yes")
@@ -97,7 +97,7 @@ def explain_nobody(column: pl.Series, value: Any) -> None:
     if not isinstance(value, str):
         return
     if isinstance(column.dtype, pl.Enum):
-        _refuse_other_case(column.name, column.dtype.categories.to_list(), value)
+        _refuse_other_value(column.name, column.dtype.categories.to_list(), value)
     elif column.dtype == pl.String:
         values = column.head(_SAMPLE).drop_nulls().unique().to_list()
         similar = nearest(value, sorted(values)) if len(values) <= _FEW_VALUES else None
@@ -106,10 +106,15 @@ def explain_nobody(column: pl.Series, value: Any) -> None:
             warnings.warn(for_line(text), stacklevel=3)
 
 
-def _refuse_other_case(name: str, options: list[str], value: str) -> None:
+def _refuse_other_value(name: str, options: list[str], value: str) -> None:
+    if value in options:
+        return
     similar = next((each for each in options if each.strip().casefold() == value.strip().casefold()), None)
-    if value not in options and similar is not None:
-        raise PeopleError(f"column {name!r} never holds {value!r}.", f"Did you mean {similar!r}?")
+    similar = similar or nearest(value, options)
+    few = ", ".join(map(repr, options[:_FEW_VALUES])) + (", …" if len(options) > _FEW_VALUES else "")
+    later = "draw_column takes a value that nobody has yet with the weight 0"
+    hint = f"Did you mean {similar!r}?" if similar else f"Its values are {few}; {later}."
+    raise PeopleError(f"column {name!r} never holds {value!r}.", hint)
 
 
 def _column_expression(name: str, condition: Any) -> pl.Expr:

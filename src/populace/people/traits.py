@@ -29,7 +29,16 @@ def draw_column(count: int, shares: Mapping[str, float], *, seed: int | np.rando
         >>> draw_column(5, {"calm": 2, "bold": 1}).to_list()
         ['calm', 'calm', 'calm', 'bold', 'bold']
     """
-    weights = np.array(list(shares.values()), dtype=float)
+    if not isinstance(shares, Mapping):
+        values = dict.fromkeys(shares, 1) if isinstance(shares, list | tuple | set) else {}
+        raise PeopleError(
+            f"the proportions {shares!r} give no weight for each value.",
+            f"Write: {values or {'calm': 2, 'bold': 1}}",
+        )
+    try:
+        weights = np.array(list(shares.values()), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise PeopleError(f"the proportions {dict(shares)} are not numbers.", "Give each value a weight.") from error
     if not len(weights) or (weights < 0).any() or not 0 < weights.sum() < np.inf:
         raise PeopleError(f"the proportions {dict(shares)} are not proportions.", "Give each value a weight above 0.")
     exact = weights / weights.sum() * count

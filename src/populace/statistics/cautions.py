@@ -64,7 +64,7 @@ def skewed(*samples: Numbers, paired: bool = False) -> str:
     """
     parts = (samples[0] - samples[1],) if paired and len(samples) == 2 else samples
     if skewed_arms(parts, (1.0, -1.0)[: len(parts)]):
-        return 'the values are so skewed that the interval is too short; compare method="bootstrap-t"'
+        return "the values are so skewed that the interval is too short; it gets better with many more runs"
     return ""
 
 

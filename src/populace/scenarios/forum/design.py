@@ -233,7 +233,7 @@ def _entries(model: type[pydantic.BaseModel], value: Any) -> dict[str, Any]:
     with at_entry("personas"):
         if len(design["personas"]) < 2:
             raise ParameterError(
-                f"the design has {len(design['personas'])} personas; it needs at least two.",
+                f"the design has {plural(len(design['personas']), 'persona')}; it needs at least two.",
                 "List people who might come, in a sentence each, unwelcome ones too.",
             )
     design["rules"] = [_rule(rule, number) for number, rule in enumerate(_items(design, "rules"), 1)]
