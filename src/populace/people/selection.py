@@ -87,7 +87,7 @@ def explain_nobody(column: pl.Series, value: Any) -> None:
     """Say why perhaps nobody has a value: it looks like a slip for one that the column holds.
 
     A warning, because another value may be meant that nobody has yet; Python shows it once for each place in the code.
-    An error where the column knows its options and the value is none of them.
+    An error where the column knows its options, and the value looks like one of them.
 
     Example:
         >>> explain_nobody(pl.Series("vote", ["yes"], dtype=pl.Enum(["yes", "no"])), "Yes")
@@ -97,7 +97,7 @@ def explain_nobody(column: pl.Series, value: Any) -> None:
     if not isinstance(value, str):
         return
     if isinstance(column.dtype, pl.Enum):
-        _refuse_other_value(column.name, column.dtype.categories.to_list(), value)
+        _compare_with_options(column.name, column.dtype.categories.to_list(), value)
     elif column.dtype == pl.String:
         values = column.head(_SAMPLE).drop_nulls().unique().to_list()
         similar = nearest(value, sorted(values)) if len(values) <= _FEW_VALUES else None
@@ -106,15 +106,16 @@ def explain_nobody(column: pl.Series, value: Any) -> None:
             warnings.warn(for_line(text), stacklevel=3)
 
 
-def _refuse_other_value(name: str, options: list[str], value: str) -> None:
+def _compare_with_options(name: str, options: list[str], value: str) -> None:
     if value in options:
         return
     similar = next((each for each in options if each.strip().casefold() == value.strip().casefold()), None)
     similar = similar or nearest(value, options)
+    if similar:
+        raise PeopleError(f"column {name!r} never holds {value!r}.", f"Did you mean {similar!r}?")
     few = ", ".join(map(repr, options[:_FEW_VALUES])) + (", …" if len(options) > _FEW_VALUES else "")
     later = "draw_column takes a value that nobody has yet with the weight 0"
-    hint = f"Did you mean {similar!r}?" if similar else f"Its values are {few}; {later}."
-    raise PeopleError(f"column {name!r} never holds {value!r}.", hint)
+    warnings.warn(for_line(f"column {name!r} never holds {value!r}; its values are {few}. {later}"), stacklevel=4)
 
 
 def _column_expression(name: str, condition: Any) -> pl.Expr:
