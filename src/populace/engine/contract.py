@@ -38,12 +38,12 @@ def check_scenario(scenario: object) -> Scenario:
         name = scenario.__name__
         raise ScenarioError(
             f"{name} is a class, and a run needs a scenario made from it: the parentheses are missing.",
-            f"Write: simulate({name}(), …)",
+            f"Write: pc.simulate({name}(), …)",
         )
     if not isinstance(scenario, Scenario):
         raise ScenarioError(
             f"a run needs a scenario, not {_described(scenario)}.",
-            "Write a class that inherits from Scenario and pass an object of it: simulate(MyScenario(), …)",
+            "Write a class that inherits from pc.Scenario and pass an object of it: pc.simulate(MyScenario(), …)",
         )
     cls = type(scenario)
     if cls not in _CHECKED:
@@ -87,7 +87,8 @@ def _check_class(cls: type[Scenario]) -> None:
     for name, value in vars(cls).items():
         if isinstance(value, FieldInfo) and name not in cls.parameter_model().model_fields:
             raise ScenarioError(
-                f"{cls.__name__}: the parameter {name!r} has no type.", f"Write: {name}: int = Field(…), with its type."
+                f"{cls.__name__}: the parameter {name!r} has no type.",
+                f"Write: {name}: int = pc.Field(…), with its type.",
             )
     for call in _dropped_calls(cls):
         raise ScenarioError(

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import pydantic
@@ -78,7 +78,9 @@ def parameter_model(cls: type, reserved: Collection[str]) -> type[pydantic.BaseM
         fields[name] = (hint, default if isinstance(default, FieldInfo) else Field(default))
     config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=False)
     try:
-        model = pydantic.create_model(f"{cls.__name__}Parameters", __config__=config, **fields)
+        model: type[pydantic.BaseModel] = pydantic.create_model(
+            f"{cls.__name__}Parameters", __config__=config, **fields
+        )
     except SchemaError as error:
         name = next(name for name in fields if not _has_schema(name, fields))
         raise _bound_error(cls, name, str(error).splitlines()[-1].strip().partition(": ")[2]) from error
@@ -163,6 +165,24 @@ def read_parameters(
             raise missing_value(title, name, f"{name}=…") from error
         raise ParameterError(f"{title}: {name} = {first['input']!r}: {plain_message(first)}.", hint) from error
     return {name: getattr(values, name) for name in model.model_fields}
+
+
+def refuse_values(cls: type, values: Sequence[Any], model: Callable[[], type[pydantic.BaseModel]]) -> None:
+    """Raise where values were passed to a scenario without a name."""
+    if not values:
+        return
+    if len(values) == 3 and isinstance(values[1], tuple) and isinstance(values[2], dict):
+        # What Python passes for `class Garden(Scenario()):`.
+        home = "pc." if cls.__module__.startswith("populace.") else ""
+        raise ScenarioError(
+            f"the class {values[0]} inherits from an object of {cls.__name__}, not from {cls.__name__} itself.",
+            f"Write, with one pair of parentheses: class {values[0]}({home}{cls.__name__}):",
+        )
+    names = list(model().model_fields)
+    raise ParameterError(
+        f"{cls.__name__} takes its parameters by name.",
+        f"Write: {cls.__name__}({names[0]}=…)" if names else f"It has none, so write: {cls.__name__}()",
+    )
 
 
 def missing_value(title: str, name: str, form: str) -> ParameterError:
