@@ -74,7 +74,7 @@ def find_scenario(name: str) -> type[Scenario]:
     trust.allow(scenario_code(name))
     if where.endswith(".py"):
         return _only(_load_file(Path(where)), class_name, where)
-    if where == "__main__":
+    if is_from_prompt(name):
         raise ScenarioError(
             f"the scenario {class_name} was defined in a notebook or at a prompt, which cannot be loaded again.",
             "Put it into a file of its own; then its runs can be resumed and forked from anywhere.",
@@ -84,6 +84,16 @@ def find_scenario(name: str) -> type[Scenario]:
     except (ImportError, ValueError) as error:
         raise ScenarioError(sentence(f"the scenario {name} could not be imported: {error}")) from error
     return _only(module, class_name, where)
+
+
+def is_from_prompt(name: str) -> bool:
+    """Whether a scenario was defined in a notebook or at a prompt, so that no other process can load it.
+
+    Example:
+        >>> is_from_prompt("__main__:Commute"), is_from_prompt("norms")
+        (True, False)
+    """
+    return _target(name)[0] == "__main__"
 
 
 def recorded_scenario(name: str, trusted: trust.TrustFile, subject: str) -> type[Scenario]:
