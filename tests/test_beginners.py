@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_a_forgotten_await() -> None:
 def test_a_class_instead_of_an_object() -> None:
     assert str(error_of(Garden)) == (
         "Garden is a class, and a run needs a scenario made from it: the parentheses are missing. "
-        "Write: simulate(Garden(), …)"
+        "Write: pc.simulate(Garden(), …)"
     )
 
 
@@ -269,6 +270,7 @@ def definition(body: str, **parameters: int) -> Any:
     names: dict[str, Any] = {
         "Garden": Garden,
         "HELP": HELP,
+        "Choice": Choice,
         "People": People,
         "Field": Field,
         "metric": metric,
@@ -316,15 +318,15 @@ def definition(body: str, **parameters: int) -> Any:
         ),
         (
             "    def setup(self):\n        return pd.DataFrame({'age': [1]})",
-            "Mistake.setup returned an object of type pandas.DataFrame, not People. Write: return People(table)",
+            "Mistake.setup returned an object of type pandas.DataFrame, not People. Write: return pc.People(table)",
         ),
         (
             "    def setup(self):\n        return ['Ann', 'Bo']",
-            "Mistake.setup returned an object of type list, not People. Write: return People.named(10)",
+            "Mistake.setup returned an object of type list, not People. Write: return pc.People.named(10)",
         ),
         (
             "    days = Field(3)",
-            "Mistake: the parameter 'days' has no type. Write: days: int = Field(…), with its type.",
+            "Mistake: the parameter 'days' has no type. Write: days: int = pc.Field(…), with its type.",
         ),
         (
             "    def __init__(self):\n        self.x = 1",
@@ -333,12 +335,22 @@ def definition(body: str, **parameters: int) -> Any:
         ),
         (
             "    def length(self):\n        return '5'",
-            "Mistake.length returned '5'; it is a whole number of steps, or None. Write: return self.steps",
+            "Mistake.length returned '5'; it is a whole number of steps, or None. "
+            "Write: return 5, or put int(…) around what it returns.",
+        ),
+        (
+            "    def length(self):\n        return 2.5",
+            "Mistake.length returned 2.5; it is a whole number of steps, or None. "
+            "Write: return 2, or put int(…) around what it returns.",
+        ),
+        (
+            "    async def step(self):\n        await self.ask(self.people, Choice)",
+            'the second argument of ask is the class Choice, not a question. Write pc.Choice("…").',
         ),
         (
             "    async def step(self):\n        await self.ask(self.people, 'Do you help?')",
             "'Do you help?' is a text, not a question: it does not say which answers it takes. Write "
-            "Choice('Do you help?', options=(…)), Rating, Number or Text('Do you help?').",
+            "pc.Choice('Do you help?', options=(…)), pc.Rating, pc.Number or pc.Text('Do you help?').",
         ),
         (
             "    async def step(self):\n        await self.ask(HELP, self.people)",
@@ -464,9 +476,9 @@ def test_people_who_are_used_for_two_runs_are_the_same_at_the_beginning_of_both(
         (lambda: Choice(["a", "b"], options=("yes", "no")), "the text of a question is an object of type list. It is one "
             "text for all people; what differs between them is a field in braces, such as {name}."),
         (lambda: Rating("Happy?", low=0, high=100), "'Happy?' has 101 options; at most 26 can be labelled. "
-            "For a longer scale write Number(…, low=0, high=100, whole=True)."),
+            "For a longer scale write pc.Number(…, low=0, high=100, whole=True)."),
         (lambda: Rating("Happy?", low=0.5, high=2), "'Happy?': low is 0.5, and the points of a scale are whole numbers. "
-            "Write Number(…) for other numbers."),
+            "Write pc.Number(…) for other numbers."),
         (lambda: Rating("Happy?", anchors="bad, good"), "'Happy?': the anchors are 'bad, good'. "
             'Write both ends: anchors=("not at all", "very much").'),
         (lambda: Number("Age?", low="0"), "'Age?': low is '0', not a number. Write low=0, for example."),
@@ -555,7 +567,9 @@ def test_habits_from_pandas_and_from_objects_are_answered(line: str, message: st
 def test_settings_that_belong_to_the_scenario_are_not_passed_to_simulate() -> None:
     with pytest.raises(PopulaceError) as raised:
         simulate(Garden(), weeks=3)  # type: ignore[call-arg]
-    assert str(raised.value) == "weeks is a parameter of Garden, not of simulate. Write: simulate(Garden(weeks=…), …)"
+    assert (
+        str(raised.value) == "weeks is a parameter of Garden, not of simulate. Write: pc.simulate(Garden(weeks=…), …)"
+    )
     with pytest.raises(PopulaceError, match="Write in the class: steps: int = 3, or def length"):
         simulate(Garden(), steps=3)  # type: ignore[call-arg]
 
@@ -660,3 +674,47 @@ def test_an_experiment_in_a_script_never_runs_the_script_again(
     with pytest.raises(PopulaceError) as raised:
         plan.run(workers=2, workspace=tmp_path)
     assert "run this script again" in str(raised.value) and 'below `if __name__ == "__main__":`' in str(raised.value)
+
+
+def test_a_misspelt_public_name_gets_one_guess_where_python_would_add_its_own() -> None:
+    code = "import populace as pc; pc.choice"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.rstrip().endswith("has no attribute 'choice'. Did you mean populace.Choice?")
+
+
+def test_parameters_without_names_are_answered_with_the_line_to_write() -> None:
+    with pytest.raises(PopulaceError) as raised:
+        Garden(3)  # type: ignore[call-arg, misc]
+    assert str(raised.value) == "Garden takes its parameters by name. Write: Garden(weeks=…)"
+
+
+def test_a_wrong_option_is_reported_with_lines_of_the_user_alone() -> None:
+    class Mistake(Garden):
+        async def step(self) -> None:
+            await self.ask(self.people, Choice("Do you help?", options=("yes",)))
+
+    (line,) = (error_of(Mistake()).place or "").splitlines()
+    assert line.endswith('in step: await self.ask(self.people, Choice("Do you help?", options=("yes",)))')
+
+
+def test_a_text_with_fields_that_is_an_f_string_by_mistake() -> None:
+    class Mistake(Garden):
+        async def step(self) -> None:
+            await self.ask(
+                self.people,
+                HELP,
+                given=f"Last week {helpers} of {self.weeks} helped.",  # type: ignore[name-defined]  # noqa: F821
+                helpers=3,
+            )
+
+    class Plain(Garden):
+        async def step(self) -> None:
+            await self.ask(self.people, HELP, given="{helpers}", helpers=helpers)  # type: ignore[name-defined]  # noqa: F821
+
+    error = error_of(Mistake())
+    assert error.what.endswith("in step 1: NameError: name 'helpers' is not defined.")
+    assert error.hint == (
+        "If people are to be told {helpers}, remove the letter f before the quotes: what stands in braces is filled in "
+        "when they are asked."
+    )
+    assert error_of(Plain()).hint == "Set POPULACE_DEBUG=1 to see the whole traceback."

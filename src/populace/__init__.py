@@ -25,7 +25,8 @@ def __getattr__(name: str) -> Any:
 
     guess = nearest(name, _HOMES)
     advice = f"Did you mean populace.{guess}?" if guess else "`dir(populace)` lists its names."
-    raise AttributeError(f"module 'populace' has no attribute {name!r}. {advice}")
+    # With a name and no object, so that Python does not add a guess of its own.
+    raise AttributeError(f"module 'populace' has no attribute {name!r}. {advice}", name=name)
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 import populace as populace_package
 from populace.cli import COMMANDS
 from populace.tools.scaffold import scenario_file
-from support.commands import populace
+from support.commands import forget_code, populace
 
 SMALL = ["--workers", "4", "--days", "3", "--model", "scripted:uniform", "--no-chart"]
 
@@ -46,6 +46,30 @@ def test_a_run_that_stopped_names_the_command_that_resumes_it(tmp_path: Path) ->
     assert populace(*words).returncode == 0
 
 
+SMALL_GARDEN = '''
+import populace as pc
+
+
+class Garden(pc.Scenario):
+    """Neighbours help or do not."""
+
+    weeks: int = 1
+
+    def setup(self):
+        people = pc.People.named(2, seed=self.rng).with_columns(helped="no")
+        return people
+
+    def length(self):
+        return self.weeks
+
+    async def step(self):
+        self.people["helped"] = await self.ask(self.people, pc.Choice("Do you help?", options=("yes", "no")))
+
+    @pc.metric
+    def share_helping(self):
+        return self.people.share(helped="yes")
+'''
+
 FAILING = scenario_file("mine").replace(
     "async def step(self) -> None:", "async def step(self) -> None:\n        if self.t == 2: FAIL"
 )
@@ -69,7 +93,32 @@ def test_an_error_inside_a_step_is_no_bad_input_and_can_be_resumed_once_it_is_me
     (words,) = [words for words in commands_in(done.stderr) if words[0] == "resume"]
     (manifest,) = Path(place).glob("runs/*/manifest.json")
     assert json.loads(manifest.read_text())["status"]["state"] == "failed"
-    assert populace(*words).returncode in (1, 2)
+    # What to do stands on a line of its own, also where the advice before it ends with code.
+    assert "\n  Nothing that was paid for is lost. " in done.stderr
+    assert populace(*words).returncode == 1
+    file.write_text(scenario_file("mine"))
+    forget_code()
+    assert populace(*[word for word in words if word != "--trust"]).returncode == 2
+    resumed = populace(*words)
+    assert resumed.returncode == 0, resumed.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("return people", "people"),
+        ("return self.weeks", "return self.week"),
+        ("share(helped=", "share(help="),
+        ('helped="no")', 'helped=pc.Series(["no"]))'),
+    ],
+)
+def test_a_run_that_failed_before_its_first_step_names_no_run_to_resume(tmp_path: Path, line: str, fault: str) -> None:
+    assert line in SMALL_GARDEN
+    (tmp_path / "garden.py").write_text(SMALL_GARDEN.replace(line, fault))
+    done = populace("run", str(tmp_path / "garden.py"), "--model", "scripted:uniform", "--no-chart")
+    assert done.returncode == 1, done.stderr
+    assert "resume" not in done.stderr and "P000" not in done.stderr
+    assert not list(tmp_path.glob("runs/*"))
 
 
 def test_an_error_before_a_run_starts_is_bad_input() -> None:

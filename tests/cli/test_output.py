@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import json
+import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from unittest import mock
 
 import polars as pl
 import pytest
 
-from populace import Run, simulate
+from populace import Run, open_run, simulate
 from populace.base.errors import StoppedError
 from populace.broker import Usage
 from populace.cli import main
 from populace.cli.output import table
 from populace.models import Scripted
 from populace.scenarios.norms import Norms
-from support.commands import populace
+from populace.tools.scaffold import scenario_file
+from support.commands import forget_code, populace
 from support.forums import forum
 from support.models import Counting
 from support.scenarios import Shirts
@@ -72,10 +78,54 @@ def test_a_stopped_run_says_in_python_how_to_go_on(tmp_path: Path) -> None:
     with pytest.raises(StoppedError) as stop:
         simulate(Norms(workers=4, days=3), model="scripted:uniform", workspace=tmp_path, max_calls=1)
     name = next((tmp_path / "runs").iterdir()).name
-    assert f"open_run('{name}').resume()" in str(stop.value) and f"populace resume {name}" in str(stop.value)
+    assert f"pc.open_run('{name}').resume(), or with: populace resume {name}" in str(stop.value)
     with pytest.raises(StoppedError) as stop:
         simulate(Norms(workers=4, days=3), model="scripted:uniform", keep="nothing", max_calls=1)
     assert "resume" not in str(stop.value)
+
+
+def test_a_stopped_run_in_another_folder_names_that_folder_in_python_too(tmp_path: Path) -> None:
+    place = tmp_path / "other"
+    with pytest.raises(StoppedError) as stop:
+        simulate(Norms(workers=4, days=3), model="scripted:uniform", workspace=place, max_calls=1)
+    (arguments,) = re.findall(r"pc\.open_run(\(.*?\))\.resume\(\), or with", str(stop.value))
+    assert open_run(*ast.literal_eval(arguments)).resume().manifest.status.state == "complete"
+
+
+def test_a_stopped_run_of_a_notebook_names_no_command_that_could_not_load_its_scenario(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+    scenario = type("Commute", (Shirts,), {"__module__": "__main__"})
+    with pytest.raises(StoppedError) as stop:
+        simulate(scenario(), model=Counting(), max_calls=1)
+    assert "Continue with pc.open_run('commute-" in str(stop.value)
+    assert "populace resume" not in str(stop.value)
+
+
+def test_a_complete_run_whose_scenario_is_not_trusted_any_more_is_shown_without_its_tables(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(scenario_file("mine"))
+    assert populace("run", str(file), "--model", "scripted:uniform", "--no-chart").returncode == 0
+    file.write_text(f"{file.read_text()}\nprint(1)\n")
+    forget_code()
+    result = populace("resume", "last")
+    assert result.returncode == 0
+    assert "is complete already" in result.stderr and "P121" not in result.stderr
+    assert "The tables and pictures of the scenario are not shown: mine-" in " ".join(result.stdout.split())
+    result = populace("resume", "last", "--json")
+    assert result.returncode == 0
+    assert "names code that this workspace does not trust" in json.loads(result.stdout)["warnings"][-1]
+
+
+def test_a_complete_run_of_a_notebook_can_be_resumed_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+    run = simulate(type("Commute", (Shirts,), {"__module__": "__main__"})(), model=Counting())
+    forget_code()
+    result = populace("resume", run.name)
+    assert result.returncode == 0
+    assert "is complete already" in result.stderr and "P107" not in result.stderr
+    assert "the scenario Commute was defined in a notebook" in " ".join(result.stdout.split())
 
 
 def test_a_chart_that_cannot_be_written_is_a_warning_of_a_complete_run(tmp_path: Path) -> None:

@@ -12,25 +12,16 @@ from pathlib import Path
 import pytest
 
 from populace import open_run
-from populace.base import trust
 from populace.base.errors import UntrustedCodeError
 from populace.engine import discovery
 from populace.experiments import Experiment
 from populace.tools.scaffold import scenario_file
-from support.commands import populace
-
-
-def forget() -> None:
-    """As in a new process: no code was named, and none is loaded."""
-    trust._NAMED.clear()
-    discovery._LOADED.clear()
-    for name in [name for name in sys.modules if name.startswith(("populace_file_", "their_code"))]:
-        del sys.modules[name]
+from support.commands import forget_code, populace
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> None:
-    forget()
+    forget_code()
 
 
 class Gift:
@@ -48,7 +39,7 @@ class Gift:
             assert done.returncode == 0, done.stderr
         (self.run,) = [path.name for path in (self.place / "runs").iterdir()]
         self.write_canary()
-        forget()
+        forget_code()
 
     def write_canary(self) -> None:
         """From now on, importing the file leaves a trace."""
@@ -99,17 +90,17 @@ def test_show_names_what_it_leaves_out_and_trust_shows_it_from_then_on(gift: Gif
     assert "are not shown" in " ".join(shown.stdout.split()) and "--trust" in shown.stdout
     assert gift.call("show", "--trust").returncode == 0
     assert gift.ran.exists()
-    forget()
+    forget_code()
     assert "are not shown" not in gift.call("show").stdout
     gift.file.write_text(gift.file.read_text() + "\n# changed\n")
-    forget()
+    forget_code()
     assert "--trust" in gift.call("show").stdout
 
 
 def test_a_file_that_the_user_names_is_trusted_by_that_act(tmp_path: Path) -> None:
     assert populace("new", "mine").returncode == 0
     assert populace("run", "mine.py", "--model", "scripted:uniform").returncode == 0
-    forget()
+    forget_code()
     assert "are not shown" not in populace("show", "last").stdout
     assert populace("replay", "last").returncode == 0
 
@@ -204,7 +195,7 @@ def test_a_received_experiment_imports_nothing_unless_it_is_trusted(
 
 def test_a_received_experiment_folder_is_read_without_its_code(tmp_path: Path) -> None:
     assert populace("new", "town").returncode == 0
-    forget()
+    forget_code()
     experiment = Experiment(
         name="gift", scenario=str(tmp_path / "town.py"), factors={"decider": ["model", "rule"]}, replicates=2,
         model="scripted:uniform", outcomes=[next(iter(discovery.find_scenario("town.py").metrics()))],
@@ -214,7 +205,7 @@ def test_a_received_experiment_folder_is_read_without_its_code(tmp_path: Path) -
     (tmp_path / "town.py").write_text(
         f"import pathlib; pathlib.Path({str(ran)!r}).touch()\n" + (tmp_path / "town.py").read_text()
     )
-    forget()
+    forget_code()
     assert name in populace("experiment", "--list").stdout
     assert populace("report", name).returncode == 0
     assert not ran.exists()
@@ -245,12 +236,12 @@ def test_a_model_that_a_file_of_interventions_names_needs_trust_and_one_in_the_c
     assert populace(*run, "swap.json", "--trust").returncode == 0
     assert (tmp_path / "ran").exists()
     (tmp_path / "ran").unlink()
-    forget()
+    forget_code()
     assert populace(*run, "swap.json").returncode == 0, "it is remembered"
     (tmp_path / "trust.json").unlink()
-    forget()
+    forget_code()
     assert populace(*run, swap).returncode == 0, "the user wrote its name"
-    forget()
+    forget_code()
     assert populace("fork", "last", "--at", "2").returncode == 0, "and that is remembered too"
 
 

@@ -56,7 +56,21 @@ def test_an_unknown_scenario_gets_the_nearest_name() -> None:
     [
         ("class Broken(\n", r"line 1"),
         ("import populace\n\n1 / 0\n", r"line 3: ZeroDivisionError"),
-        ("x = 1\n", "holds 0 scenarios"),
+        ("", r"holds no scenario. A scenario begins with: class Garden\(pc.Scenario\):"),
+        ("class Table:\n    pass\n", r"holds no scenario. A scenario begins with: class Garden\(pc.Scenario\):"),
+        (
+            "class Helper:\n    pass\nclass Town:\n    async def step(self):\n        pass\n",
+            r"holds no scenario. Town does not inherit from Scenario. Write: class Town\(pc.Scenario\):",
+        ),
+        ("import populace as pc\n\npc.choice()\n", r"line 3: AttributeError: .* Did you mean populace.Choice\?$"),
+        (
+            "import populace as pc\n\nclass Town(pc.Scenario()):\n    pass\n",
+            r"line 3: the class Town inherits from an object of Scenario.* class Town\(pc.Scenario\):",
+        ),
+        (
+            "import populace as pc\n\nclass Town(pc.Scenario):\n    @pc.metric()\n    def x(self):\n        return 1\n",
+            "line 4: metric was called without a method. Write @pc.metric without parentheses.",
+        ),
         (scenario_file("one") + scenario_file("two").replace('"""Two', '"""', 1), "holds 2 scenarios: One, Two"),
     ],
 )
@@ -72,6 +86,13 @@ def test_a_class_that_is_not_in_the_file_gets_the_nearest_name(tmp_path: Path) -
     path.write_text(scenario_file("town"))
     with pytest.raises(UnknownNameError, match="Did you mean 'Town'"):
         find_scenario(f"{path}:Twon")
+
+
+def test_a_class_that_does_not_inherit_is_named_when_it_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "town.py"
+    path.write_text("class Town:\n    pass\n")
+    with pytest.raises(UnknownNameError, match=r"Write: class Town\(pc\.Scenario\):"):
+        find_scenario(f"{path}:Town")
 
 
 def test_a_file_that_is_not_there_says_so() -> None:

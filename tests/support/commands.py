@@ -8,9 +8,12 @@ from __future__ import annotations
 import contextlib
 import io
 import subprocess
+import sys
 from unittest import mock
 
+from populace.base import trust
 from populace.cli import main
+from populace.engine import discovery
 
 
 def populace(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -29,3 +32,11 @@ def populace(*arguments: str, **environment: str) -> subprocess.CompletedProcess
             code = leaving.code
     assert isinstance(code, int)
     return subprocess.CompletedProcess(["populace", *arguments], code, output.getvalue(), errors.getvalue())
+
+
+def forget_code() -> None:
+    """As in a new process: no code was named, and none is loaded."""
+    trust._NAMED.clear()
+    discovery._LOADED.clear()
+    for name in [name for name in sys.modules if name.startswith(("populace_file_", "their_code"))]:
+        del sys.modules[name]

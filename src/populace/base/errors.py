@@ -384,10 +384,10 @@ def own_lines(error: BaseException) -> list[str]:
     for frame in traceback.extract_tb(error.__traceback__):
         path = Path(frame.filename)
         shipped = _PACKAGE in path.parents and _PACKAGE / "scenarios" not in path.parents
-        if shipped or frame.filename.startswith((*_LIBRARIES, "<frozen")):
+        of_dataclass = (frame.filename, frame.name, frame.line) == ("<string>", "__init__", "")
+        if shipped or of_dataclass or frame.filename.startswith((*_LIBRARIES, "<frozen")):
             continue
-        line = f"{_short(path)}, line {frame.lineno}, in {frame.name}"
-        lines.append(f"{line}: {frame.line}" if frame.line else line)
+        lines.append(f"{_short(path)}, line {frame.lineno}, in {frame.name}: {frame.line or ''}".removesuffix(": "))
     return lines
 
 

@@ -20,6 +20,16 @@ def percent(share: float) -> str:
     return f"{share * 100:.1f} %".replace(".0 %", " %")
 
 
+def sentence(text: str) -> str:
+    """A text with a full stop at its end, unless it ends as a sentence does.
+
+    Example:
+        >>> sentence("it is missing"), sentence("Is it?")
+        ('it is missing.', 'Is it?')
+    """
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def duration(seconds: float) -> str:
     """Seconds as a person reads them.
 

@@ -17,6 +17,7 @@ from populace.cli.flags import context_flag
 from populace.cli.output import AS_JSON
 from populace.cli.trust import trust_option, trusting
 from populace.engine.discovery import find_scenario, known_scenarios
+from populace.engine.parameters import missing_value
 from populace.engine.scenario import Scenario
 from populace.engine.workspace import Workspace, command_text, trusted_for
 from populace.journal import READ_ERRORS, damage
@@ -349,13 +350,23 @@ def parameter_options(scenario: type[Scenario], taken: set[str]) -> list[click.P
     return options
 
 
-def parameters(options: dict[str, Any], scenario: type[Scenario]) -> dict[str, Any]:
-    """The parameters that were given; they are taken out of the options."""
+def parameters(options: dict[str, Any], scenario: type[Scenario], varied: Container[str] = ()) -> dict[str, Any]:
+    """The parameters that were given; they are taken out of the options.
+
+    Args:
+        options: The options of the command.
+        scenario: The scenario.
+        varied: Parameters that get their values in another way, so that they need not be given.
+    """
     given: dict[str, Any] = {}
+    shown: list[click.Parameter] = click.get_current_context().meta.get(_PARAMETERS, [])
+    flags = {str(each.name).removeprefix("parameter_"): each.opts[0] for each in shown}
     for each in parameters_of(scenario):
         value = options.pop(f"parameter_{each.name}", None)
         if value is not None:
             given[each.name] = parameter_value(each, value)
+        elif each.required and each.name not in varied:
+            raise missing_value(scenario.title(), each.name, f"{flags[each.name]} …")
     return given
 
 

@@ -19,6 +19,7 @@ from populace.cli.output import Terminal, err
 from populace.engine.observer import Observer
 from populace.engine.scenario import Scenario
 from populace.engine.simulation import Simulation
+from populace.journal import Journal
 from populace.models import Artifact, HubFile, model_traits
 from populace.models.adapter_names import check_adapter
 from populace.models.artifacts import fetch_together
@@ -89,12 +90,12 @@ class RunDisplay(Observer):
         self._last_hour: datetime | None = None
         self._planned = 0
         self._replayed = 0
-        self.run_name = ""
-        """The name of the run, once it began: a command that stops says how to go on with it."""
+        self.journal: Journal | None = None
+        """The journal of the run, once it began: a command that stops says how to go on with it."""
 
     def on_start(self, simulation: Simulation) -> None:
         """Begin to show."""
-        self.run_name = simulation.record.name
+        self.journal = simulation.record if isinstance(simulation.record, Journal) else None
         self._began = self._first_step = self._last_line = time.monotonic()
         if self._console.is_terminal:
             self._bar = new_bar("setting up", self._console)

@@ -27,8 +27,9 @@ from populace.cli.options import (
 from populace.cli.output import err, out, report_json, warn
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.cli.summary import show_finished_run
+from populace.cli.trust import trusting
 from populace.deciders import Desk
-from populace.engine.discovery import find_scenario
+from populace.engine.discovery import find_scenario, source_code
 from populace.engine.folder_desk import FolderDesk
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run, simulate
@@ -81,6 +82,9 @@ def resume_command(run: Run, chart: bool, desk: str, memories_on: str | None, **
     if run.manifest.status.state == "complete":
         check_end(run.journal)
         err.print_line(f"{run.name} is complete already: {run.manifest.status.reason}.")
+        # Its scenario adds tables and pictures, and nothing has to be run: there is no need to ask for trust.
+        trusting(show_finished_run, ask=False)(run, chart)
+        return
     elif run.journal.busy() and run.journal.paused():
         go_on(run.journal)
         err.print_line(f"{run.name} goes on in its own process.")
@@ -149,9 +153,13 @@ def resumable_run(memories: str | None = None) -> Iterator[RunDisplay]:
         with nullcontext() if memories is None else hold_memories(memories):
             yield display
     except (StoppedError, ModelError, UsageError, StorageError, CallStoreError) as error:
-        if display.run_name:
-            advice = f"{error.hint} " if error.hint and not isinstance(error, StoppedError) else ""
-            again = command_line("resume", display.run_name)
+        journal = display.journal
+        # The folder of a run in which nothing happened is not kept.
+        if journal is not None and journal.is_run(journal.folder):
+            advice = f"{error.hint}\n" if error.hint and not isinstance(error, StoppedError) else ""
+            # Whoever mends code changes it, and changed code is not trusted yet.
+            mended = isinstance(error, UsageError) and source_code(journal.manifest.scenario)
+            again = command_line("resume", journal.name, *(["--trust"] if mended else []))
             go_on_text = "Then continue with" if advice else "Continue with"
             error.hint = f"{advice}Nothing that was paid for is lost. {go_on_text}: {again}"
         raise

@@ -235,11 +235,11 @@ def probe_command(
     scenario: str, vary: tuple[str, ...], models: tuple[str, ...], chart: str | None, target: str | None, **options: Any
 ) -> None:
     scenario_class = find_scenario(scenario)
-    fixed = parameters(options, scenario_class)
+    variations = _variations(vary)
+    fixed = parameters(options, scenario_class, variations)
     models = models or ("embedded",)
     fetch_missing_models(*models)
     session = Session(current_workspace().store(), calls=call_settings(options))
-    variations = _variations(vary)
     result = probe(scenario_class, parameters=fixed, vary=variations, models=models, session=session, **options)
     if chart:
         draw_probe(result, Path(chart))

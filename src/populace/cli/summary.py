@@ -9,7 +9,7 @@ from populace.broker import cost_text
 from populace.cli.output import as_json, bold, dim, facts, out, report_json, table, warn
 from populace.engine.replay import scenario_class
 from populace.engine.run import Run
-from populace.engine.scenario import ReportTable
+from populace.engine.scenario import ReportTable, Scenario
 from populace.engine.workspace import Workspace, command_text
 from populace.runs import charts
 from populace.runs.caveats import caveats
@@ -170,16 +170,19 @@ def _first_decision(run: RunReader) -> tuple[int, str] | None:
 
 
 def _pictures(run: Run) -> tuple[Path | None, list[Path], list[str]]:
-    """The chart of a run, the pictures of its scenario, and why there are none where they cannot be written."""
+    """The chart of a run, the pictures of its scenario, and why there are none where they cannot be made or written."""
     try:
-        return _chart(run), list(scenario_class(run).pictures(run, run.folder)), []
+        scenario = scenario_class(run)
+    except UsageError as error:
+        return None, [], [f"The tables and pictures of the scenario are not shown: {error}"]
+    try:
+        return _chart(run, scenario), list(scenario.pictures(run, run.folder)), []
     except StorageError as error:
         return None, [], [f"The pictures of the run were not written: {error}"]
 
 
-def _chart(run: Run) -> Path | None:
+def _chart(run: Run, scenario: type[Scenario]) -> Path | None:
     try:
-        metrics = scenario_class(run).chart
-        return charts.draw_run(run, run.folder / "chart.png", metrics)
+        return charts.draw_run(run, run.folder / "chart.png", scenario.chart)
     except UsageError:
         return None  # A scenario without numeric metrics has no picture.

@@ -53,19 +53,20 @@ def check_question(question: Any, given: Any) -> None:
     if isinstance(question, str):
         raise QuestionError(
             f"{question!r} is a text, not a question: it does not say which answers it takes.",
-            f"Write Choice({question!r}, options=(…)), Rating, Number or Text({question!r}).",
+            f"Write pc.Choice({question!r}, options=(…)), pc.Rating, pc.Number or pc.Text({question!r}).",
         )
     if isinstance(question, People | Person):
         raise QuestionError("the second argument of ask is people, not a question.", "Write: await self.ask(people, …)")
     if isinstance(question, type):
+        home = "pc." if question.__module__.startswith("populace.") else ""
         raise QuestionError(
             f"the second argument of ask is the class {question.__name__}, not a question.",
-            f'Write {question.__name__}("…").',
+            f'Write {home}{question.__name__}("…").',
         )
     if not isinstance(question, Question):
         raise QuestionError(
             f"the second argument of ask is an object of type {kind_of(type(question))}, not a question.",
-            'Pass a Choice, Rating, Number, Text or Form, such as Choice("…", options=(…)).',
+            'Pass a Choice, Rating, Number, Text or Form, such as pc.Choice("…", options=(…)).',
         )
     if not isinstance(given, str):
         raise QuestionError(

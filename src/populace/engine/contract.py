@@ -4,9 +4,13 @@ Each message names the mistake and shows the corrected line.
 """
 
 import ast
+import difflib
+import functools
 import inspect
+import re
+import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -15,10 +19,15 @@ from pydantic.fields import FieldInfo
 
 from populace.base.errors import ScenarioError, nearest
 from populace.base.values import kind_of
+from populace.engine.metrics import MARK
 from populace.engine.scenario import Scenario
 
 _COROUTINES = ("setup", "step")
 _PLAIN = ("profile", "length", "stop", "view")
+_OPTIONAL = (*_PLAIN, "report", "pictures", "reflecting", "present_moment")
+"""What a scenario may define; who misspells one of them gets what happens by default, without a word."""
+_SIMILAR = 0.82
+"""How similar a name must be to one of them to be a slip of the pen: of nine letters, one may be wrong or missing."""
 _CHECKED: WeakSet[type[Scenario]] = WeakSet()
 
 
@@ -38,12 +47,12 @@ def check_scenario(scenario: object) -> Scenario:
         name = scenario.__name__
         raise ScenarioError(
             f"{name} is a class, and a run needs a scenario made from it: the parentheses are missing.",
-            f"Write: simulate({name}(), …)",
+            f"Write: pc.simulate({name}(), …)",
         )
     if not isinstance(scenario, Scenario):
         raise ScenarioError(
             f"a run needs a scenario, not {_described(scenario)}.",
-            "Write a class that inherits from Scenario and pass an object of it: simulate(MyScenario(), …)",
+            "Write a class that inherits from pc.Scenario and pass an object of it: pc.simulate(MyScenario(), …)",
         )
     cls = type(scenario)
     if cls not in _CHECKED:
@@ -65,6 +74,8 @@ def _described(value: object) -> str:
 def _check_class(cls: type[Scenario]) -> None:
     for name in _COROUTINES:
         _check_definition(cls, name)
+    _check_misspelt(cls)
+    _check_metrics(cls)
     for name in ("setup", *_PLAIN, *cls.metrics()):
         method = inspect.unwrap(getattr(cls, name))
         if not callable(method):
@@ -87,7 +98,8 @@ def _check_class(cls: type[Scenario]) -> None:
     for name, value in vars(cls).items():
         if isinstance(value, FieldInfo) and name not in cls.parameter_model().model_fields:
             raise ScenarioError(
-                f"{cls.__name__}: the parameter {name!r} has no type.", f"Write: {name}: int = Field(…), with its type."
+                f"{cls.__name__}: the parameter {name!r} has no type.",
+                f"Write: {name}: int = pc.Field(…), with its type.",
             )
     for call in _dropped_calls(cls):
         raise ScenarioError(
@@ -100,12 +112,100 @@ def _check_definition(cls: type[Scenario], name: str) -> None:
     """Raise where a method that every scenario needs is missing, and name the one that was perhaps meant."""
     if getattr(cls, name) is not getattr(Scenario, name):
         return
-    own = {each for base in cls.__mro__ if issubclass(base, Scenario) and base is not Scenario for each in vars(base)}
+    own = {each for base in _own_classes(cls) for each in vars(base)}
     known = set(dir(Scenario)) | set(cls.parameter_model().model_fields)
     similar = nearest(name, [each for each in own if each not in known and inspect.isroutine(getattr(cls, each))])
     line = "async def step(self):" if name == "step" else "def setup(self): … and return the People."
     guess = f"It defines {similar!r}; did you mean {name!r}? " if similar else ""
     raise ScenarioError(f"{cls.__name__} defines no {name}.", f"{guess}Write: {line}")
+
+
+def _own_classes(cls: type[Scenario]) -> list[type[Scenario]]:
+    """The class and those above it, up to Scenario."""
+    return [base for base in cls.__mro__ if issubclass(base, Scenario) and base is not Scenario]
+
+
+def _check_misspelt(cls: type[Scenario]) -> None:
+    """Raise where a method has almost the name of one that the engine calls, and nothing else uses it."""
+    own = {name: (base, value) for base in reversed(_own_classes(cls)) for name, value in vars(base).items()}
+    for hook in _OPTIONAL:
+        if hook in own:
+            continue
+        known = inspect.signature(_function(inspect.getattr_static(Scenario, hook))).parameters
+        methods = [
+            name
+            for name, (_, value) in own.items()
+            if not hasattr(Scenario, name)
+            and name != f"{hook}s"
+            and inspect.isfunction(function := _function(value))
+            and not hasattr(function, MARK)
+            and len(inspect.signature(function).parameters) == len(known)
+        ]
+        for name in difflib.get_close_matches(hook, methods, cutoff=_SIMILAR):
+            if not _is_used(name, own[name][0]):
+                raise ScenarioError(
+                    f"{cls.__name__} defines {name!r}, which nothing calls.",
+                    f"Did you mean {hook!r}? If not, give the method another name.",
+                )
+
+
+def _function(value: Any) -> Any:
+    """What a class method, a static method or a property was made of; any other value as it is."""
+    if isinstance(value, classmethod | staticmethod):
+        return value.__func__
+    if isinstance(value, functools.cached_property):
+        return value.func
+    return value.fget if isinstance(value, property) else value
+
+
+def _is_used(name: str, cls: type[Scenario]) -> bool:
+    """Whether the file of a class, or its own text in a notebook, uses a method; yes where there is no text to read."""
+    for place in (sys.modules.get(cls.__module__), cls):
+        try:
+            text = inspect.getsource(place)  # type: ignore[arg-type]
+        except (OSError, TypeError):
+            continue
+        return re.search(rf"\.{name}\b|[\"']{name}[\"']", text) is not None
+    return True
+
+
+def _check_metrics(cls: type[Scenario]) -> None:
+    """Raise where a metric would not be recorded, or would have no value at any step."""
+    for name in {name: base for base in _own_classes(cls) for name in vars(base)}:
+        value = inspect.getattr_static(cls, name)
+        function = _function(value)
+        if not hasattr(function, MARK):
+            continue
+        if function is not value:
+            kind = type(value).__name__
+            raise ScenarioError(
+                f"{cls.__name__}.{name} is a {kind}, so that it is not recorded as a metric.",
+                f"Write @pc.metric alone on the line above the method, without @{kind}.",
+            )
+        if _returns_nothing(function):
+            raise ScenarioError(
+                f"the metric {cls.__name__}.{name} returns nothing.", "End it with what it measures: return …"
+            )
+
+
+def _returns_nothing(function: Callable[..., Any]) -> bool:
+    """Whether no line of a method returns a value; no where there is no text to read, or where it is unfinished."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError, SystemError):
+        return False
+    body = next((each for each in tree.body if isinstance(each, ast.FunctionDef)), None)
+    if body is None or hasattr(function, "__wrapped__"):
+        return False  # What a decorator made of it is not in its text.
+    inner = {id(node) for each in ast.walk(body) if _is_function(each) and each is not body for node in ast.walk(each)}
+    nodes = [node for node in ast.walk(body) if id(node) not in inner]
+    if any(isinstance(node, ast.Raise | ast.Yield | ast.YieldFrom) for node in nodes):
+        return False
+    return not any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
+
+
+def _is_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
 
 
 def _check_parameters(cls: type[Scenario], name: str) -> None:
@@ -139,9 +239,7 @@ class _DroppedCall:
 
 def _dropped_calls(cls: type[Scenario]) -> Iterator[_DroppedCall]:
     """Statements `self.ask(…)` without await, found in the source text where there is one."""
-    for base in cls.__mro__:
-        if not issubclass(base, Scenario) or base is Scenario:
-            continue
+    for base in _own_classes(cls):
         try:
             lines, first = inspect.getsourcelines(base)
             tree = ast.parse(textwrap.dedent("".join(lines)))

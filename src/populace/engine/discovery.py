@@ -14,6 +14,7 @@ from types import ModuleType
 
 from populace.base import trust
 from populace.base.errors import PopulaceError, ScenarioError, UnknownNameError, line_in, nearest
+from populace.base.formatting import sentence
 from populace.base.modules import import_file, import_module, split_reference
 from populace.engine.scenario import Scenario
 
@@ -73,7 +74,7 @@ def find_scenario(name: str) -> type[Scenario]:
     trust.allow(scenario_code(name))
     if where.endswith(".py"):
         return _only(_load_file(Path(where)), class_name, where)
-    if where == "__main__":
+    if is_from_prompt(name):
         raise ScenarioError(
             f"the scenario {class_name} was defined in a notebook or at a prompt, which cannot be loaded again.",
             "Put it into a file of its own; then its runs can be resumed and forked from anywhere.",
@@ -81,8 +82,18 @@ def find_scenario(name: str) -> type[Scenario]:
     try:
         module = import_module(where)
     except (ImportError, ValueError) as error:
-        raise ScenarioError(f"the scenario {name} could not be imported: {error}.") from error
+        raise ScenarioError(sentence(f"the scenario {name} could not be imported: {error}")) from error
     return _only(module, class_name, where)
+
+
+def is_from_prompt(name: str) -> bool:
+    """Whether a scenario was defined in a notebook or at a prompt, so that no other process can load it.
+
+    Example:
+        >>> is_from_prompt("__main__:Commute"), is_from_prompt("norms")
+        (True, False)
+    """
+    return _target(name)[0] == "__main__"
 
 
 def recorded_scenario(name: str, trusted: trust.TrustFile, subject: str) -> type[Scenario]:
@@ -168,7 +179,7 @@ def _load_file(path: Path) -> ModuleType:
         where = f", line {line}" if line else ""
         if isinstance(error, PopulaceError):
             raise ScenarioError(f"{path}{where}: {error.what}", error.hint) from error
-        raise ScenarioError(f"{path}{where}: {type(error).__name__}: {error}.") from error
+        raise ScenarioError(sentence(f"{path}{where}: {type(error).__name__}: {error}")) from error
 
 
 _SYNTAX_HINTS = {"'await' outside async function": "Write async before its def, as in async def step(self):"}
@@ -183,9 +194,21 @@ def _only(module: ModuleType, class_name: str, where: str) -> type[Scenario]:
     if class_name:
         scenario = classes.get(class_name) or getattr(module, class_name, None)
         if not (inspect.isclass(scenario) and issubclass(scenario, Scenario)):
-            raise UnknownNameError(f"scenario in {where}", class_name, classes)
+            hint = None if classes else _class_line(module, class_name)
+            raise UnknownNameError(f"scenario in {where}", class_name, classes, hint)
         return scenario
+    if not classes:
+        raise ScenarioError(f"{where} holds no scenario.", _class_line(module))
     if len(classes) != 1:
-        names = ", ".join(classes) or "none"
+        names = ", ".join(classes)
         raise ScenarioError(f"{where} holds {len(classes)} scenarios: {names}.", f"Write {where}:NAME for one of them.")
     return next(iter(classes.values()))
+
+
+def _class_line(module: ModuleType, name: str = "") -> str:
+    """How a scenario begins in a file that has none: the class that was perhaps meant, as it should be written."""
+    own = [each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == module.__name__]
+    meant = [each.__name__ for each in own if each.__name__ == name or {"setup", "step"} & vars(each).keys()]
+    if meant:
+        return f"{meant[0]} does not inherit from Scenario. Write: class {meant[0]}(pc.Scenario):"
+    return f"A scenario begins with: class {name or 'Garden'}(pc.Scenario): – `populace new NAME` writes one that runs."

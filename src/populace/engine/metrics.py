@@ -19,7 +19,7 @@ MARK = "__populace_metric__"
 """The attribute of a method that is a metric."""
 
 
-def metric(function: MetricT) -> MetricT:
+def metric(function: MetricT | None = None) -> MetricT:
     """Mark a method as a metric: it is computed at the beginning and after every step.
 
     It returns a number, a truth value, a text that names a state, or None where there is nothing to measure yet.
@@ -33,10 +33,12 @@ def metric(function: MetricT) -> MetricT:
         >>> list(Office.metrics())
         ['share_blue']
     """
+    if function is None:
+        raise ScenarioError("metric was called without a method.", "Write @pc.metric without parentheses.")
     if not inspect.isroutine(function):
         raise ScenarioError(
             f"metric marks a method, not an object of type {kind_of(type(function))}.",
-            "Write @metric alone on the line above the method, without @property and without a name in parentheses.",
+            "Write @pc.metric alone on the line above the method, without @property and without a name in parentheses.",
         )
     setattr(function, MARK, True)
     return function

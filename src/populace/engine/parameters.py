@@ -1,16 +1,57 @@
 """The parameters of a scenario: its annotated attributes, as a pydantic model."""
 
+import functools
+import inspect
 import typing
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 
 import pydantic
-from pydantic import Field
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined, SchemaError
 
 from populace.base.errors import ParameterError, ScenarioError, TemplateError, UnknownNameError
 from populace.base.plain_data import plain_message
 from populace.base.templates import Template
+
+MakerT = TypeVar("MakerT", bound=Callable[..., Any])
+
+_USUAL = "default default_factory description ge gt le lt multiple_of min_length max_length pattern examples".split()
+"""The arguments of a field that a message lists."""
+
+_OTHER_WORDS = {
+    **dict.fromkeys(("min", "minimum", "min_value", "at_least", "low", "lower"), "ge"),
+    **dict.fromkeys(("max", "maximum", "max_value", "at_most", "high", "upper"), "le"),
+    **dict.fromkeys(("help", "doc", "text", "label", "about"), "description"),
+    **dict.fromkeys(("regex", "match"), "pattern"),
+    **dict.fromkeys(("min_items", "minlen"), "min_length"),
+    **dict.fromkeys(("max_items", "maxlen"), "max_length"),
+    "value": "default",
+}
+"""Words of other tools for the arguments of a field."""
+
+
+def _with_known_arguments(make: MakerT) -> MakerT:
+    """The function that makes a field, for known arguments alone: pydantic takes others too and does nothing with them.
+
+    A parameter has one name, so the aliases of pydantic are no arguments either.
+    """
+    signature = inspect.signature(make).parameters.values()
+    known = [each.name for each in signature if each.kind is not each.VAR_KEYWORD and "alias" not in each.name]
+
+    @functools.wraps(make)
+    def checked(*values: Any, **settings: Any) -> Any:
+        for name in settings:
+            if name not in known:
+                meant = _OTHER_WORDS.get(name)
+                raise UnknownNameError("argument of Field", name, _USUAL, suggestion=meant and f"{meant}=…")
+        return make(*values, **settings)
+
+    return typing.cast(MakerT, checked)
+
+
+Field = _with_known_arguments(pydantic.Field)
+"""A parameter of a scenario: its default, its bounds (`ge`, `gt`, `le`, `lt`, …) and its `description`."""
 
 
 def parameter_model(cls: type, reserved: Collection[str]) -> type[pydantic.BaseModel]:
@@ -37,7 +78,12 @@ def parameter_model(cls: type, reserved: Collection[str]) -> type[pydantic.BaseM
         fields[name] = (hint, default if isinstance(default, FieldInfo) else Field(default))
     config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=False)
     try:
-        return pydantic.create_model(f"{cls.__name__}Parameters", __config__=config, **fields)
+        model: type[pydantic.BaseModel] = pydantic.create_model(
+            f"{cls.__name__}Parameters", __config__=config, **fields
+        )
+    except SchemaError as error:
+        name = next(name for name in fields if not _has_schema(name, fields))
+        raise _bound_error(cls, name, str(error).splitlines()[-1].strip().partition(": ")[2]) from error
     except pydantic.errors.PydanticSchemaGenerationError as error:
         name = next((name for name, (hint, _) in fields.items() if not _is_plain(hint)), next(iter(fields)))
         kind = getattr(fields[name][0], "__name__", str(fields[name][0]))
@@ -46,6 +92,46 @@ def parameter_model(cls: type, reserved: Collection[str]) -> type[pydantic.BaseM
             "a number, a text, a list.",
             f"An attribute that is no parameter needs no type: remove the line and write self.{name} = … in setup.",
         ) from error
+    _check_defaults(cls, model)
+    return model
+
+
+def _check_defaults(cls: type, model: type[pydantic.BaseModel]) -> None:
+    """Raise where a default is not what its parameter may be; pydantic checks only what is given."""
+    for name, field in model.model_fields.items():
+        default = field.get_default(call_default_factory=True, validated_data={})
+        if default is PydanticUndefined:
+            continue
+        try:
+            model.model_validate({name: default})
+        except pydantic.ValidationError as error:
+            # Other parameters are missing where they have no default.
+            first = next((each for each in error.errors() if each["loc"][0] == name), None)
+            if first is None:
+                continue
+            comma = isinstance(default, tuple) and len(default) == 1
+            hint = "The comma behind the value makes a tuple of it: remove the comma."
+            raise ParameterError(
+                f"{cls.__name__}: the default of {name!r} is {default!r}: {plain_message(first)}.",
+                hint if comma else "Change the default, or the type and the bounds of the parameter.",
+            ) from error
+        except TypeError as error:
+            raise _bound_error(cls, name, str(error)) from error
+
+
+def _bound_error(cls: type, name: str, problem: str) -> ScenarioError:
+    return ScenarioError(
+        f"{cls.__name__}: the bounds of the parameter {name!r} do not fit its type: {problem}.",
+        "A number has ge, gt, le and lt, which are numbers; a text or a list has min_length and max_length.",
+    )
+
+
+def _has_schema(name: str, fields: Mapping[str, Any]) -> bool:
+    try:
+        pydantic.create_model("One", **{name: fields[name]})
+    except SchemaError:
+        return False
+    return True
 
 
 def _is_plain(hint: Any) -> bool:
@@ -76,11 +162,34 @@ def read_parameters(
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         if first["type"] == "missing":
-            raise ParameterError(
-                f"{title}: the parameter {name} has no value and no default.", f"Write {name}=…, or give it a default."
-            ) from error
+            raise missing_value(title, name, f"{name}=…") from error
         raise ParameterError(f"{title}: {name} = {first['input']!r}: {plain_message(first)}.", hint) from error
     return {name: getattr(values, name) for name in model.model_fields}
+
+
+def refuse_values(cls: type, values: Sequence[Any], model: Callable[[], type[pydantic.BaseModel]]) -> None:
+    """Raise where values were passed to a scenario without a name."""
+    if not values:
+        return
+    if len(values) == 3 and isinstance(values[1], tuple) and isinstance(values[2], dict):
+        # What Python passes for `class Garden(Scenario()):`.
+        home = "pc." if cls.__module__.startswith("populace.") else ""
+        raise ScenarioError(
+            f"the class {values[0]} inherits from an object of {cls.__name__}, not from {cls.__name__} itself.",
+            f"Write, with one pair of parentheses: class {values[0]}({home}{cls.__name__}):",
+        )
+    names = list(model().model_fields)
+    raise ParameterError(
+        f"{cls.__name__} takes its parameters by name.",
+        f"Write: {cls.__name__}({names[0]}=…)" if names else f"It has none, so write: {cls.__name__}()",
+    )
+
+
+def missing_value(title: str, name: str, form: str) -> ParameterError:
+    """The error for a parameter that has no value; `form` is how one is given."""
+    return ParameterError(
+        f"{title}: the parameter {name} has no value and no default.", f"Write {form}, or give it a default."
+    )
 
 
 def fields_from_parameters(

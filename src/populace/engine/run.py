@@ -257,7 +257,7 @@ def simulate(
     own = next((name for name in settings if name in scenario.parameter_model().model_fields), None)
     if own is not None:
         name = type(scenario).__name__
-        raise UsageError(f"{own} is a parameter of {name}, not of simulate.", f"Write: simulate({name}({own}=…), …)")
+        raise UsageError(f"{own} is a parameter of {name}, not of simulate.", f"Write: pc.simulate({name}({own}=…), …)")
     if "steps" in settings:
         raise UsageError(
             "simulate takes no steps: the scenario says how long a run is.",

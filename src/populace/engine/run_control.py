@@ -8,6 +8,7 @@ import os
 import signal
 
 from populace.base.errors import PopulaceError, StoppedError, UsageError
+from populace.engine.discovery import is_from_prompt
 from populace.engine.workspace import Workspace, command_text
 from populace.journal import Journal, Record
 
@@ -33,9 +34,12 @@ def stop(journal: Journal) -> None:
 def add_resume_hint(error: PopulaceError, record: Record) -> None:
     """Let the error of a stopped run say how to go on with it; a run that is not kept cannot be resumed."""
     if isinstance(error, StoppedError) and error.hint is None and isinstance(record, Journal):
-        command = command_text(Workspace.of(record).folder, "resume", record.name)
-        again = f"open_run({record.name!r}).resume(), or with: {command}"
-        error.hint = f"Nothing that was paid for is lost. Continue with {again}"
+        folder = Workspace.of(record).folder
+        place = "" if folder.resolve() == Workspace().folder.resolve() else f", {str(folder)!r}"
+        again = f"Continue with pc.open_run({record.name!r}{place}).resume()"
+        if not is_from_prompt(record.manifest.scenario):
+            again += f", or with: {command_text(folder, 'resume', record.name)}"
+        error.hint = f"Nothing that was paid for is lost. {again}"
 
 
 def _under_way(journal: Journal, done: str) -> int:

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 import numpy as np
 import polars as pl
 import pydantic
-from pydantic import Field
 
 from populace.base.errors import ScenarioError
 from populace.base.formatting import compact_json
@@ -26,7 +25,7 @@ from populace.base.randomness import stream
 from populace.base.templates import Template
 from populace.engine.ask_arguments import check_question, people_asked
 from populace.engine.metrics import MARK, metric
-from populace.engine.parameters import fields_from_parameters, parameter_model, read_parameters
+from populace.engine.parameters import Field, fields_from_parameters, parameter_model, read_parameters, refuse_values
 from populace.engine.report_table import ReportTable
 from populace.engine.scopes import PendingEach, PendingQuestion, Scope, must_be_awaited
 from populace.engine.stage import Event, Stage
@@ -78,7 +77,8 @@ class Scenario:
     _stage: Stage | None = None
     _mind: Mind | None = None
 
-    def __init__(self, **parameters: Any) -> None:
+    def __init__(self, *values: Any, **parameters: Any) -> None:
+        refuse_values(type(self), values, self.parameter_model)
         for name, value in self._validate(parameters).items():
             object.__setattr__(self, name, value)
 
@@ -328,7 +328,7 @@ class Scenario:
         if self._stage is None:
             raise ScenarioError(
                 f"{type(self).__name__} is not running, so it has no people, time or random numbers.",
-                "Run it with populace.simulate(scenario) or `populace run`.",
+                "Run it with pc.simulate(scenario) or `populace run`.",
             )
         return self._stage
 

@@ -1,10 +1,14 @@
 """The code of a scenario as the engine calls it: what it may return, and how its errors are reported."""
 
+import ast
 import contextlib
+import linecache
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
 from populace.base.errors import PopulaceError, ScenarioError, own_lines
+from populace.base.formatting import sentence
 from populace.base.values import kind_of, refusal
 from populace.engine.scenario import Scenario
 from populace.people import People
@@ -40,12 +44,33 @@ def error_in_scenario(where: str) -> Iterator[None]:
         if not lines:
             raise
         file_and_line = ", ".join(lines[-1].split(", ")[:2])
-        text = f"{type(error).__name__}: {error}".rstrip(".")
-        converted = ScenarioError(
-            f"{file_and_line}, in {where}: {text}.", "Set POPULACE_DEBUG=1 to see the whole traceback."
-        )
+        text = sentence(f"{type(error).__name__}: {error}")
+        hint = "Set POPULACE_DEBUG=1 to see the whole traceback."
+        if isinstance(error, NameError) and _is_in_f_string(error):
+            hint = (
+                f"If people are to be told {{{error.name}}}, remove the letter f before the quotes: "
+                "what stands in braces is filled in when they are asked."
+            )
+        converted = ScenarioError(f"{file_and_line}, in {where}: {text}", hint)
         converted.place = "\n".join(lines[-_LINES:])
         raise converted from error
+
+
+def _is_in_f_string(error: NameError) -> bool:
+    """Whether the name that is missing stands in braces in an f-string, on the line that raised the error."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    line = frame.lineno or 0
+    try:
+        tree = ast.parse("".join(linecache.getlines(frame.filename)))
+    except (SyntaxError, ValueError, SystemError):
+        return False
+    texts = [each for each in ast.walk(tree) if isinstance(each, ast.JoinedStr)]
+    return any(
+        isinstance(part, ast.Name) and part.id == error.name
+        for text in texts
+        if text.lineno <= line <= (text.end_lineno or text.lineno)
+        for part in ast.walk(text)
+    )
 
 
 @contextlib.contextmanager
@@ -68,7 +93,7 @@ def check_setup(scenario: Scenario, result: Any) -> People:
         )
     raise ScenarioError(
         f"{name}.setup returned an object of type {kind}, not People.",
-        "Write: return People(table)" if hasattr(result, "columns") else "Write: return People.named(10)",
+        "Write: return pc.People(table)" if hasattr(result, "columns") else "Write: return pc.People.named(10)",
     )
 
 
@@ -87,7 +112,7 @@ def check_length(scenario: Scenario, result: Any) -> int | None:
     if result is None and cls.length is base.length and cls.stop is base.stop:
         raise ScenarioError(
             f"{cls.__name__} has no end: it defines neither length nor stop.",
-            "Write: def length(self): return 10, or a parameter steps: int = Field(10). "
+            "Write: def length(self): return 10, or a parameter steps: int = pc.Field(10). "
             "A length of None goes on until somebody stops the run.",
         )
     if result is None or (isinstance(result, int) and not isinstance(result, bool)):
@@ -96,5 +121,13 @@ def check_length(scenario: Scenario, result: Any) -> int | None:
         raise refusal(result, f"the length of {type(scenario).__name__}", ScenarioError)
     raise ScenarioError(
         f"{type(scenario).__name__}.length returned {result!r}; it is a whole number of steps, or None.",
-        "Write: return self.steps",
+        f"Write: return {_whole_number(result)}, or put int(…) around what it returns.",
     )
+
+
+def _whole_number(value: Any) -> int:
+    """The whole number that was perhaps meant, or one as an example."""
+    try:
+        return int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return 10

@@ -55,7 +55,7 @@ class Finite(Question):
         if len(words) > len(LABELS):
             raise QuestionError(
                 f"{self.text!r} has {len(words)} options; at most {len(LABELS)} can be labelled.",
-                "For a longer scale write Number(…, low=0, high=100, whole=True).",
+                "For a longer scale write pc.Number(…, low=0, high=100, whole=True).",
             )
         word_of: dict[str, str] = {}
         for word in words:
@@ -291,7 +291,7 @@ class Rating(Finite):
             if not hasattr(end, "__index__") or isinstance(end, bool):
                 raise QuestionError(
                     f"{self.text!r}: {name} is {end!r}, and the points of a scale are whole numbers.",
-                    "Write Number(…) for other numbers.",
+                    "Write pc.Number(…) for other numbers.",
                 )
             object.__setattr__(self, name, operator.index(end))
         if self.anchors is not None and (isinstance(self.anchors, str) or len(self.anchors) != 2):
