@@ -78,7 +78,7 @@ class Outcome(pydantic.BaseModel):
             where = ".".join(str(part) for part in first["loc"])
             message = first["msg"].removeprefix("Value error, ")
             text = f"{where} of an outcome is {first['input']!r}: {message.lower()}" if where else message
-            raise ParameterError(f"{text}.", 'Write: Outcome(metric="share_blue", at=3)') from error
+            raise ParameterError(f"{text}.", 'Write: pc.Outcome(metric="share_blue", at=3)') from error
 
     # Without this mark pydantic would call __init__ for data in a file too, whose errors name the line.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

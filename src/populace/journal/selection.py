@@ -22,7 +22,7 @@ class Selection(PlainData):
     """
 
     refusal: ClassVar[type[UsageError]] = InterventionError
-    refusal_hint: ClassVar[str] = 'Write: Selection(where={"age": {"ge": 30}}), Selection(ids=[3, 5]) or both.'
+    refusal_hint: ClassVar[str] = 'Write: pc.Selection(where={"age": {"ge": 30}}), pc.Selection(ids=[3, 5]) or both.'
 
     where: dict[str, Any] = pydantic.Field(default={})
     ids: list[int | str] | None = None

@@ -220,7 +220,7 @@ class Network:
             raise PeopleError(
                 f"the ties name people as {self.edges['source'][0]!r}, and the ids of these people look like "
                 f"{people.ids[0]!r}.",
-                'Use the same ids for both: People({"id": [0, 1, …], …}).',
+                'Use the same ids for both: pc.People({"id": [0, 1, …], …}).',
             )
 
 
@@ -258,7 +258,7 @@ def _graph_edges(graph: Any, source: str, target: str) -> pl.DataFrame:
             if not isinstance(node, (int, str)) and not hasattr(node, "__index__"):
                 raise PeopleError(
                     f"the graph has the node {node!r}; nodes are ids of people, whole numbers or text.",
-                    "Write: Network(networkx.convert_node_labels_to_integers(graph))",
+                    "Write: pc.Network(networkx.convert_node_labels_to_integers(graph))",
                 )
         if source in attributes or target in attributes:
             raise PeopleError(f"the edges of the graph have an attribute {source!r} or {target!r}.", "Rename it.")

@@ -29,7 +29,7 @@ from populace.people.tables import to_frame, with_id_column, with_valid_ids
 
 Id = int | str
 
-_TABLES = 'Write People.named(10), People.read("file.csv"), or People({"name": ["Ann", "Bo"], "age": [31, 45]}).'
+_TABLES = 'Write pc.People.named(10), pc.People.read("file.csv"), or pc.People({"name": ["Ann", "Bo"], "age": [31, 9]}).'
 
 HEARD = "heard"
 """The column with what people were told by an announcement; prompts begin the situation with it."""
@@ -100,7 +100,7 @@ class People:
         if path.suffix.lower() not in (".csv", ".parquet"):
             raise PeopleError(
                 f"{path} is neither .csv nor .parquet.",
-                "Convert it, or read it with pandas: People(table).",
+                "Convert it, or read it with pandas: pc.People(table).",
             )
         if not path.is_file():
             raise PeopleError(f"there is no file {path}.", f"The current folder is {Path.cwd()}.")
