@@ -29,7 +29,7 @@ from populace.people.tables import to_frame, with_id_column, with_valid_ids
 
 Id = int | str
 
-_TABLES = 'Write pc.People.named(10), pc.People.read("file.csv"), or pc.People({"name": ["Ann", "Bo"], "age": [31, 9]}).'
+_TABLES = 'Write pc.People.named(10), pc.People.read("file.csv"), or pc.People({"name": ["Ann", "Bo"], "age": [9, 8]}).'
 
 HEARD = "heard"
 """The column with what people were told by an announcement; prompts begin the situation with it."""
