@@ -13,13 +13,12 @@ from populace.causal import (
     recorded_causal_results,
 )
 from populace.causal.execution import has_all_steps
+from populace.cli.interruption import KEPT, running_command
 from populace.cli.options import current_workspace
 from populace.cli.output import err, out, report_json
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.engine.workspace import Workspace
 from populace.runs.reader import RunReader
-
-_AGAIN = "Replies that were paid for are kept: run the same command again to go on."
 
 
 def study_notes(study: CausalStudy, designs: tuple[CausalDesign, ...]) -> list[str]:
@@ -59,5 +58,6 @@ def run_study(
             **options,
         )
     except PopulaceError as error:
-        error.hint = f"{error.hint} {_AGAIN}" if error.hint else _AGAIN
+        again = f"{KEPT} Go on with: {running_command()}"
+        error.hint = f"{error.hint} {again}" if error.hint else again
         raise
