@@ -193,3 +193,22 @@ def test_a_missing_number_in_a_long_column_is_an_error() -> None:
         column = pl.Series([1.0] * 99 + [missing], strict=False)
         with pytest.raises(TemplateError, match="the value for {x}"):
             Template("{x:.1f}").render({}, {"x": column}, 100)
+
+
+@pytest.mark.parametrize(
+    "spec", ["300000000", ">1001", ".5000f", "0" * 40 + "300000000", "9" * 40, "\u0663" * 9, "x<3,.99999"]
+)
+def test_a_width_or_a_precision_that_fills_memory_is_refused_when_the_template_is_read(spec: str) -> None:
+    with pytest.raises(TemplateError, match="at most 1,000") as caught:
+        Template(f"It costs {{price:{spec}}}.")
+    assert f"{{price:{spec}}}" in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", ["1000", ".1000f", "0" * 40 + "7", "9<5.2f"])
+def test_a_width_that_a_text_may_have_is_as_in_python(spec: str) -> None:
+    assert rendered(f"{{price:{spec}}}", price=1.5) == [format(1.5, spec)]
+
+
+def test_the_longest_text_of_a_template_counts_values_and_widths() -> None:
+    assert Template("{{{name}: {price:8.2f} {name}").longest({"name": 5}) == len("{: 12345678.2 ") + 5 * 2
+    assert Template("plain").longest({}) == 5

@@ -8,6 +8,7 @@ not tune the lint on them.
 
 from __future__ import annotations
 
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -275,3 +276,24 @@ def test_an_observational_question_in_an_interventional_study_is_reported() -> N
     prompts = [LevelPrompt(level, text.format(level)) for level in ("$2", "$4")]
     assert [f.kind for f in lint_prompts(prompts, "price", ["$2", "$4"])] == ["other reading"]
     assert lint_prompts(prompts, "price", ["$2", "$4"], estimand="observational") == []
+
+
+@pytest.mark.parametrize("filler", ["word ", "x", "at random ", "the order of "])
+def test_a_sentence_without_an_end_takes_little_time_and_the_rest_is_read_as_before(filler: str) -> None:
+    words = (filler * 20_000)[:20_000]
+    endless = [LevelPrompt(level, f"{words} A coin decides the price: it is {level}.") for level in ("$2", "$4")]
+    before = time.process_time()
+    found = lint_prompts(endless, "price", ["$2", "$4"])
+    assert time.process_time() - before < 10
+    assert found == []
+
+
+def test_a_study_of_the_longest_texts_is_read_in_little_time() -> None:
+    words = " ".join(f"{chr(97 + n * 3 % 26)}{chr(97 + n * 7 % 26)}word" for n in range(690))
+    texts = {"setting": f"{words} {{product}}", "question": f"{words} {{product}}?", "population": words}
+    treatment = STUDY["treatment"] | {"levels": [1, 2, 3], "statement": f"It is {{price}}. {words[:400]}"}
+    items = [{"product": f"{words[:90]} {number}"} for number in range(5)]
+    study = CausalStudy.read(STUDY | texts | {"treatment": treatment, "items": items})
+    before = time.process_time()
+    lint_study(study)
+    assert time.process_time() - before < 30

@@ -275,6 +275,25 @@ def test_the_command_writes_a_report_that_says_uninformative_first(tmp_path: Pat
     assert {key: recorded[key] for key in figures if key != "files"} == {
         key: value for key, value in figures.items() if key != "files"
     }
+    damage_beside(tmp_path)
+    whole = json.loads(populace("causal", "--runs", str(tmp_path), "--to", str(tmp_path / "whole"), "--json").stdout)[
+        "data"
+    ]
+    assert whole["designs"] == recorded["designs"]
+    assert any("broken cannot be read and is left out" in note for note in whole["notes"])
+
+
+def damage_beside(folder: Path) -> None:
+    """A run that cannot be read, beside those that can."""
+    (folder / "runs" / "broken").mkdir(parents=True)
+    (folder / "runs" / "broken" / "manifest.json").write_text("{}", encoding="utf-8")
+
+
+def test_a_workspace_with_nothing_but_a_broken_run_says_what_is_wrong_with_it(tmp_path: Path) -> None:
+    damage_beside(tmp_path)
+    done = populace("causal", "--runs", str(tmp_path))
+    assert done.returncode == CausalStudyError.exit_code
+    assert "has no whole run of a causal study: broken cannot be read" in " ".join(done.stderr.split())
 
 
 def test_the_report_shows_curves_designs_and_every_diagnostic(tmp_path: Path) -> None:

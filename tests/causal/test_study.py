@@ -216,3 +216,46 @@ def test_parts_built_in_python_say_what_is_wrong_and_what_to_do(build: Callable[
 def test_parts_built_in_python_make_the_study_that_a_file_makes() -> None:
     built = CausalStudy(**APPLES | {"treatment": Treatment(**PRICE)})
     assert built == CausalStudy.read(APPLES) and built.digest == CausalStudy.read(APPLES).digest
+
+
+WORDS = "word " * 1_001
+"""One character in five thousand too many."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"population": WORDS}, "`population` has 5,005 characters"),
+        ({"setting": "x" * 100_000}, "`setting` has 100,000 characters"),
+        ({"question": WORDS}, "`question`"),
+        ({"held": WORDS}, "`held`"),
+        ({"options": ["yes", "no", WORDS]}, "`options.3`"),
+        ({"treatment": {"label": WORDS}}, "`treatment.label`"),
+        ({"treatment": {"levels": {"a": WORDS, "b": "It is b."}, "statement": ""}}, "`treatment.levels.a`"),
+        ({"covariates": [{"name": "mood", "question": WORDS}]}, "`covariates.1.question`"),
+        ({"items": [{"product": "tea"}, {"product": WORDS}]}, "`items.2.product`"),
+        ({"items": [{"product": WORDS[:4000]}], "setting": "You see {product}{product}."}, "`setting` with its fields"),
+        ({"setting": "You see {product:1000}{product:1000}{product:1000}{product:1000}{product:1000}{product:1000}.",
+          "items": [{"product": "tea"}]}, "`setting` with its fields filled has up to 6,009 characters"),
+        ({"options": ["yes", "no", *(f"{n} {WORDS[:4900]}" for n in range(7))]}, "at most 30,000"),
+    ],
+)  # fmt: skip
+def test_texts_that_are_too_long_to_read_are_refused_with_the_entry_and_the_limit(
+    changes: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(CausalStudyError) as caught:
+        CausalStudy.read(with_changes(changes))
+    assert field in str(caught.value)
+    assert "at most 5,000" in str(caught.value) or "at most 30,000" in str(caught.value)
+
+
+def with_changes(changes: dict[str, Any]) -> dict[str, Any]:
+    treatment = {"name": "price", "levels": [1, 2], "statement": "It costs {price}."} | changes.get("treatment", {})
+    texts = {"setting": "You see apples.", "question": "Do you buy?", "options": ["yes", "no"], "success": "yes"}
+    return texts | changes | {"treatment": treatment}
+
+
+def test_long_texts_within_the_limits_are_read_and_have_a_line(tmp_path: Path) -> None:
+    assert read(tmp_path, FILE.replace("You see apples.", WORDS[:4900])).setting == WORDS[:4900].strip()
+    with pytest.raises(CausalStudyError, match="line 6"):
+        read(tmp_path, FILE.replace("You see apples.", WORDS))

@@ -15,8 +15,11 @@ from populace.scenarios.norms import Norms
 from support.fake_server import (
     BROKEN,
     HANG,
+    KEY_REFUSED,
+    NO_CREDIT,
     OVERLOADED,
     RESET,
+    TOO_LONG,
     TRUNCATED,
     UNKNOWN,
     Act,
@@ -188,9 +191,105 @@ def test_servers_that_do_not_answer_alike_are_refused(other, words, server):
         started(both(server, odd))
 
 
-def test_a_model_that_one_of_the_servers_no_longer_knows_stops_the_run(server):
-    with FakeServer(lambda seen: UNKNOWN) as odd, pytest.raises(ModelError, match=str(odd.port)):
-        using(both(server, odd), lambda model: collect_replies(model, *map(shirt, range(8))))
+@pytest.mark.parametrize("act", [UNKNOWN, KEY_REFUSED, failing(403, "No access."), NO_CREDIT])
+@pytest.mark.parametrize("kind", ["fake", "llamacpp", "vllm"])
+def test_a_server_that_refuses_the_model_the_key_or_has_no_credit_is_left_out_while_another_answers(act, kind):
+    lists: Any = None if kind == "fake" else kind
+    settings: dict[str, Any] = {"models": {"fake-1": kind}, "lists": lists}
+    with FakeServer(**settings) as well, FakeServer(lambda seen: act, **settings) as odd:
+        outcomes = using(both(well, odd, concurrency=4), lambda model: collect_replies(model, *map(shirt, range(40))))
+        assert {type(each) for each in outcomes.values()} == {Reply}
+        assert odd.chats < 20
+
+
+@pytest.mark.parametrize(("act", "words"), [(UNKNOWN, "does not know"), (KEY_REFUSED, "key"), (NO_CREDIT, "no credit")])
+def test_where_every_server_refuses_the_run_stops_with_what_the_last_one_says(act, words):
+    with FakeServer(lambda seen: act) as one, FakeServer(lambda seen: act) as other:
+        with pytest.raises(ModelError, match=words):
+            using(both(one, other), lambda model: collect_replies(model, *map(shirt, range(8))))
+
+
+def test_a_server_that_refuses_stops_the_run_where_the_other_is_gone(server, waits):
+    async def go(model: OpenAICompatible) -> Any:
+        gone.stop()
+        return await collect_replies(model, shirt())
+
+    server.acts = lambda seen: NO_CREDIT
+    with FakeServer() as gone, pytest.raises(ModelError, match="no credit"):
+        using(both(server, gone, retries=2), go)
+
+
+def test_a_server_that_refused_is_asked_again_later():
+    async def go(model: OpenAICompatible) -> None:
+        away.acts = lambda seen: NO_CREDIT
+        await collect_replies(model, *map(shirt, range(8)))
+        away.acts = lambda seen: None
+        answered = away.answered
+        for endpoint in model._endpoints.all:
+            endpoint._rest_until = 0.0
+        await collect_replies(model, *map(shirt, range(8, 40)))
+        assert away.answered > answered
+
+    with FakeServer(latency_s=0.002) as steady, FakeServer(latency_s=0.002) as away:
+        using(both(steady, away), go)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"listing": KEY_REFUSED},
+        {"listing": failing(403), "probing": lambda seen: failing(403)},
+        {"probing": lambda seen: KEY_REFUSED},
+        {"probing": lambda seen: NO_CREDIT},
+        {"probing": lambda seen: UNKNOWN},
+        {"probing": lambda seen: BROKEN},
+    ],
+)
+def test_a_server_that_refuses_at_the_first_contact_is_noted_and_left_out(settings, server, waits):
+    with FakeServer(**settings) as odd:
+        model = both(odd, server)
+        assert isinstance(ask(model, shirt()), Reply)
+        assert f"127.0.0.1:{odd.port}/v1" in model.notes[0]
+        assert odd.chats == 0
+        with pytest.raises(ModelError):
+            started(both(odd))
+
+
+@pytest.mark.parametrize("act", [TOO_LONG, failing(413, "Payload too large."), failing(400, "No such thing.")])
+@pytest.mark.parametrize("kind", ["fake", "llamacpp", "vllm"])
+def test_a_prompt_that_one_server_rejects_is_answered_by_another_one(act, kind):
+    lists: Any = None if kind == "fake" else kind
+    settings: dict[str, Any] = {"models": {"fake-1": kind}, "lists": lists}
+    with FakeServer(**settings) as large, FakeServer(lambda seen: act, **settings) as small:
+        outcomes = using(both(large, small), lambda model: collect_replies(model, *map(shirt, range(40))))
+        assert {type(each) for each in outcomes.values()} == {Reply}
+        assert small.chats > 5
+
+
+def test_a_prompt_that_every_server_rejects_is_rejected_and_each_was_asked_once(server):
+    server.acts = lambda seen: TOO_LONG
+    with FakeServer(lambda seen: TOO_LONG) as other:
+        outcome = ask(both(server, other, retries=3), shirt())
+        assert (server.chats, other.chats) == (1, 1)
+    assert isinstance(outcome, Failure)
+    assert outcome.status == "rejected"
+
+
+@pytest.mark.parametrize("act", [BROKEN, RESET, OVERLOADED])
+def test_a_prompt_that_one_server_rejects_while_the_other_is_away_is_a_failure_of_the_service(act, server, waits):
+    server.acts = lambda seen: TOO_LONG
+    with FakeServer(lambda seen: act) as other:
+        outcome = ask(both(server, other, retries=2), shirt())
+        assert server.chats == 1
+    assert isinstance(outcome, Failure)
+    assert outcome.of_service
+
+
+def test_a_prompt_that_one_server_rejects_waits_for_the_other_one(server, waits):
+    server.acts = lambda seen: TOO_LONG
+    with FakeServer([rate_limited(7)]) as other:
+        assert isinstance(ask(both(server, other, retries=2), shirt()), Reply)
+    assert 6 < sum(waits) < 9
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from populace import Run, simulate
-from populace.base.errors import ParameterError, PopulaceError, UnknownNameError, WorldError
+from populace.base.errors import ParameterError, PopulaceError, TemplateError, UnknownNameError, WorldError
 from populace.experiments import Experiment
 from populace.scenarios.party import Party
 from populace.scenarios.party.event import NewsEvent
@@ -186,6 +186,9 @@ def test_a_wrong_parameter_of_the_event_is_named_before_a_run(parameters: dict[s
         ([FAIR, FAIR], ParameterError, "two events are named 'fair'"),
         ([FAIR | {"ends": None}], ParameterError, "has a part of a time"),
         ([FAIR | {"message": "Come to {where}!"}], UnknownNameError, "where"),
+        ([FAIR | {"message": "Come to {what:300000000}!"}], TemplateError, "at most 1,000"),
+        ([FAIR | {"message": "Come to {what.__class__}!"}], TemplateError, "one plain name"),
+        ([FAIR | {"message": "Come to {what!"}], TemplateError, "not well formed"),
         ([FAIR | {"begins": "2pm"}], ParameterError, "begins"),
         ([FAIR | {"what": "a day"}], ParameterError, "no word to recognise it by"),
     ],

@@ -19,8 +19,15 @@ from populace.base.values import is_nan, plain_value
 FEW = 64
 """Up to so many rows, plain Python is quicker than setting a column engine to work."""
 
+MAX_WIDTH = 1_000
+"""The largest number in a format specification: a width or a precision."""
+
 NONE = "none"
 """How a list without items is written."""
+
+_DIGITS = re.compile(r"\d+")
+_QUOTED = 200
+"""How many characters of a text an error quotes."""
 
 Piece = str | pl.Series | list[str]
 """A text for all rows, or one for each."""
@@ -56,6 +63,21 @@ class Template:
                     (f"Did you mean {{{guess}}}? " if guess else "")
                     + f"There are: {', '.join(sorted(names)) or 'none'}.",
                 )
+
+    def longest(self, lengths: Mapping[str, int]) -> int:
+        """The most characters of the filled template.
+
+        Args:
+            lengths: The most characters of the values of each field; a field that is not there counts as empty.
+
+        Example:
+            >>> Template("{name} has {money:9.2f}.").longest({"name": 20, "money": 4})
+            37
+        """
+        return sum(
+            len(literal) + (max(lengths.get(name, 0), sum(_numbers(spec))) if name is not None else 0)
+            for literal, name, spec in self._parts
+        )
 
     def render(self, constants: Mapping[str, Any], columns: Mapping[str, pl.Series], count: int = 1) -> pl.Series:
         """Fill the template once for each row of the columns.
@@ -167,8 +189,24 @@ def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
                 f"the template {text!r} uses a conversion or a nested field, which templates do not have.",
                 f"Write {{{name}}}, or a fixed format such as {{{name}:.2f}}.",
             )
-        parts.append((literal, name, spec or ""))
+        spec = spec or ""
+        if max(_numbers(spec), default=0) > MAX_WIDTH:
+            raise TemplateError(
+                f"the template {_shortened(text)!r} holds the field {{{name}:{_shortened(spec)}}}, whose width or "
+                "precision is too large.",
+                f"Each is at most {MAX_WIDTH:,}.",
+            )
+        parts.append((literal, name, spec))
     return tuple(parts)
+
+
+def _numbers(spec: str) -> list[int]:
+    """The width and the precision in a format specification; one that is too long to be read is a large one."""
+    return [int(digits[-9:]) if len(digits.lstrip("0")) < 9 else MAX_WIDTH + 1 for digits in _DIGITS.findall(spec)]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
 
 
 def _field_advice(name: str) -> str:

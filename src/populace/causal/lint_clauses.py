@@ -8,13 +8,17 @@ with it, and what is left of it without what it says about the chance of somethi
 import functools
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _SENTENCE = re.compile(r"(?<=[.?!])\s+|\n+")
 _CLAUSE = re.compile(r"(?<=[:;])\s+")
+_LONGEST = 500
+"""A longer clause is read in parts: the time that phrases take grows with the square of its length."""
+_REMEMBERED = 4096
+"""How many clauses are remembered: most of them stand in the prompts of every level and design."""
 _WORD = re.compile(r"[a-z]{3,}")
 _POINTS_BACK = re.compile(r"^(?:it|its|this|that|yours|the one|by that|by this|according|so)\b", re.IGNORECASE)
 _RECEIVES = re.compile(r"^you (?:got|were|fell|are in)\b", re.IGNORECASE)
@@ -67,7 +71,7 @@ _ENDINGS = ("ing", "ied", "ie", "ed", "y", "e")
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a prompt, up to a full stop or a colon.
+    """A part of a prompt, up to a full stop or a colon, or up to 500 characters where that is not reached.
 
     Attributes:
         text: The words of the clause.
@@ -104,7 +108,7 @@ def clauses(prompt: str, treatment: str, level: str, levels: Sequence[str]) -> l
     stated = [place for place, text in enumerate(texts) if _states(text, level, levels)]
     places = stated or list(range(len(texts)))
     names = treatment_stems(treatment)
-    known = set().union(*(_stems(texts[place]) for place in places), names)
+    known = frozenset[str]().union(*(_stems(texts[place]) for place in places), names)
     near = {whole[place] for place in range(len(texts)) if _linked(place, texts, places, treatment, levels)}
     last = max(places, default=0)
     read = []
@@ -119,11 +123,8 @@ def clauses(prompt: str, treatment: str, level: str, levels: Sequence[str]) -> l
 
 def first_phrase(kind: str, texts: Sequence[str]) -> str:
     """The first words of texts that belong to a group of `lint_phrases.toml`; empty where there are none."""
-    for pattern in _patterns(kind):
-        for text in texts:
-            if match := pattern.search(text):
-                return match.group()
-    return ""
+    matches = [match for text in texts if (match := _first_match(kind, text)) is not None]
+    return min(matches, key=lambda match: match[0])[1] if matches else ""
 
 
 def kinds_of_phrases(kind: str, texts: Sequence[str]) -> list[str]:
@@ -137,7 +138,8 @@ def holds_all_levels(prompt: str, levels: Sequence[str]) -> bool:
     return len(levels) > 1 and all(_written(prompt, level) for level in levels)
 
 
-def treatment_stems(treatment: str) -> set[str]:
+@functools.lru_cache(maxsize=64)
+def treatment_stems(treatment: str) -> frozenset[str]:
     """The stems of the words by which a treatment may be called."""
     words = _stems(treatment)
     groups = [{stem(word) for word in group} for group in _phrases()["synonyms"]["groups"]]
@@ -170,6 +172,16 @@ def _patterns(kind: str) -> list[re.Pattern[str]]:
     return [re.compile(pattern, re.IGNORECASE) for pattern in _phrases()[kind]["patterns"]]
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _first_match(kind: str, text: str) -> tuple[int, str] | None:
+    """The number of the first pattern of a group that a text matches, and the words; None where there is none."""
+    for number, pattern in enumerate(_patterns(kind)):
+        if match := pattern.search(text):
+            return number, match.group()
+    return None
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
 def _without(text: str, kind: str) -> str:
     for pattern in _patterns(kind):
         text = pattern.sub(" ", text)
@@ -191,10 +203,20 @@ def _split(text: str) -> tuple[list[str], list[int]]:
     """The clauses of a text, and for each the number of its sentence."""
     parts, whole = [], []
     for number, sentence in enumerate(_SENTENCE.split(text)):
-        pieces = [part.strip() for part in _CLAUSE.split(sentence) if part.strip()]
+        pieces = [part for clause in _CLAUSE.split(sentence) for part in _parts(clause.strip())]
         parts += pieces
         whole += [number] * len(pieces)
     return parts, whole
+
+
+def _parts(clause: str) -> Iterator[str]:
+    """A clause in parts that can be read, divided between words where it has any; nothing of an empty one."""
+    while len(clause) > _LONGEST:
+        end = clause.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
+        yield clause[:end].rstrip()
+        clause = clause[end:].lstrip()
+    if clause:
+        yield clause
 
 
 def _about_survey(sentence: str, treatment: str) -> bool:
@@ -208,7 +230,7 @@ def _gives_out(rest: str, sentence: str, levels: Sequence[str]) -> bool:
     return bool(first_phrase("gives", [rest])) and not _names_others(sentence, levels)
 
 
-def _without_others(sentence: str, known: set[str], levels: Sequence[str], names: set[str]) -> str:
+def _without_others(sentence: str, known: frozenset[str], levels: Sequence[str], names: frozenset[str]) -> str:
     """A sentence without what it says about the chance of something else; empty where that is all it is about."""
     if _decides_other(sentence, known) or _tries_other(sentence, known) or _picks_other(sentence, known):
         return ""
@@ -227,12 +249,12 @@ def _without_others(sentence: str, known: set[str], levels: Sequence[str], names
     return rest[: thing.start()] + rest[thing.end("what") :]
 
 
-def _names_order(sentence: str, names: set[str]) -> bool:
+def _names_order(sentence: str, names: frozenset[str]) -> bool:
     """Whether a sentence is about an order that is varied itself, and not that of questions or answers."""
     return "order" in sentence and bool(_stems(sentence) & names)
 
 
-def _decides_other(sentence: str, known: set[str]) -> bool:
+def _decides_other(sentence: str, known: frozenset[str]) -> bool:
     """Whether chance is said to decide something that is neither the treatment nor about whoever is asked."""
     match = _DECIDES.search(sentence) or _IS_DECIDED.search(sentence)
     if match is None:
@@ -249,7 +271,7 @@ def _decides_other(sentence: str, known: set[str]) -> bool:
     return bool(stems) and not stems & known
 
 
-def _tries_other(sentence: str, known: set[str]) -> bool:
+def _tries_other(sentence: str, known: frozenset[str]) -> bool:
     """Whether chance is in the name of a trial of something else, and nowhere besides."""
     match = _TRIAL.search(sentence)
     if match is None or _stems(match["what"]) & known or first_phrase("parts", [match["what"]]):
@@ -258,7 +280,7 @@ def _tries_other(sentence: str, known: set[str]) -> bool:
     return not first_phrase("chance", [rest])
 
 
-def _picks_other(sentence: str, known: set[str]) -> bool:
+def _picks_other(sentence: str, known: frozenset[str]) -> bool:
     """Whether a thing of which the sentence of the level does not speak was picked, such as a jury or a sample."""
     match = _IS_PICKED.search(sentence)
     if match is None or _FOR_EACH.search(sentence[match.end() :]):
@@ -290,5 +312,6 @@ def _names_others(sentence: str, levels: Sequence[str]) -> bool:
     return _ALTERNATIVES.search(sentence) is not None and not any(_written(sentence, level) for level in levels)
 
 
-def _stems(text: str) -> set[str]:
-    return {stem(word) for word in _WORD.findall(text.lower()) if word not in _STOP}
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in _WORD.findall(text.lower()) if word not in _STOP)

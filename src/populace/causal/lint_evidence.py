@@ -88,10 +88,15 @@ def _kinds(statements: Sequence[Clause]) -> Iterator[str]:
             yield f"[{kind} near]"
     if first_phrase("chance", [clause.rest for clause in statements if clause.gives]):
         yield "[chance giving]"
-    for kind, patterns in _sign_patterns().items():
+    for kind in _sign_patterns():
         about = without_chance if kind == "mechanism reason" else texts
-        if any(pattern.search(text) for pattern in patterns for text in about):
+        if any(_shows(kind, text) for text in about):
             yield f"[{kind}]"
+
+
+@functools.lru_cache(maxsize=32_768)  # Of each clause every kind; most clauses stand in many prompts.
+def _shows(kind: str, text: str) -> bool:
+    return any(pattern.search(text) for pattern in _sign_patterns()[kind])
 
 
 @functools.cache
@@ -113,7 +118,7 @@ def _level_words(levels: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![\w.])(?:{'|'.join(texts)})(?![\w]|\.\d)", re.IGNORECASE) if texts else None
 
 
-def _words(text: str, called: set[str], levels: re.Pattern[str] | None) -> list[str]:
+def _words(text: str, called: frozenset[str], levels: re.Pattern[str] | None) -> list[str]:
     """The words of a text without endings; level, treatment and numbers by what they are."""
     parts = levels.split(text) if levels is not None else [text]
     words: list[str] = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from populace.base.document_lines import at_entry
 from populace.base.errors import CausalStudyError, QuestionError, TemplateError, nearest
 from populace.base.templates import Template
+from populace.causal.study_lengths import check_filled_lengths, check_lengths
 
 if TYPE_CHECKING:
     from populace.causal.covariate import Covariate
@@ -34,6 +35,7 @@ Entry = tuple[int | str, ...]
 
 def check_study(study: CausalStudy) -> None:
     """Raise CausalStudyError where parts of a declaration contradict each other; the error is about their entry."""
+    check_lengths(study)
     with at_entry("treatment"):
         check_treatment(study.treatment)
     with at_entry("items"):
@@ -64,6 +66,7 @@ def check_study(study: CausalStudy) -> None:
     for (entry, text), known in _texts(study):
         with at_entry(*entry):
             _check_text(text, known, study)
+    check_filled_lengths(study)
     _check_stated_levels(study)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from populace.base.errors import PopulaceError
+from populace.base.errors import CausalStudyError, PopulaceError
 from populace.causal import (
     CausalDesign,
     CausalResults,
@@ -13,13 +13,13 @@ from populace.causal import (
     recorded_causal_results,
 )
 from populace.causal.execution import has_all_steps
+from populace.causal.responses import Responses
+from populace.cli.interruption import KEPT, running_command
 from populace.cli.options import current_workspace
 from populace.cli.output import err, out, report_json
 from populace.cli.progress import RunDisplay, fetch_missing_models
 from populace.engine.workspace import Workspace
 from populace.runs.reader import RunReader
-
-_AGAIN = "Replies that were paid for are kept: run the same command again to go on."
 
 
 def study_notes(study: CausalStudy, designs: tuple[CausalDesign, ...]) -> list[str]:
@@ -37,10 +37,26 @@ def report_notes(study: CausalStudy, notes: list[str]) -> None:
 def recorded_results(folder: str) -> tuple[CausalResults, list[str]]:
     """The results of the causal runs of a workspace, and which of them are left out."""
     workspace = Workspace(folder)
-    runs = [RunReader(workspace.open(name)) for name in workspace.names()]
-    runs = [run for run in runs if "study" in run.manifest.regime.parameters]
-    unfinished = [f"{run.name} did not reach its end and is left out." for run in runs if not has_all_steps(run)]
-    return recorded_causal_results([run for run in runs if has_all_steps(run)]), unfinished
+    runs: list[RunReader] = []
+    left_out: list[str] = []
+    for name in workspace.names():
+        try:
+            run = RunReader(workspace.open(name))
+            if "study" not in run.manifest.regime.parameters:
+                continue
+            if has_all_steps(run):
+                Responses.of(run)  # Where answers are damaged, this shows only when they are read.
+                runs.append(run)
+            else:
+                left_out.append(f"{name} did not reach its end and is left out.")
+        except PopulaceError as error:
+            left_out.append(f"{name} cannot be read and is left out: {error.what}")
+    if left_out and not runs:
+        raise CausalStudyError(
+            f"{workspace.folder} has no whole run of a causal study: {left_out[0]}",
+            "Start one with `populace causal FILE`.",
+        )
+    return recorded_causal_results(runs), left_out
 
 
 def run_study(
@@ -59,5 +75,6 @@ def run_study(
             **options,
         )
     except PopulaceError as error:
-        error.hint = f"{error.hint} {_AGAIN}" if error.hint else _AGAIN
+        again = f"{KEPT} Go on with: {running_command()}"
+        error.hint = f"{error.hint} {again}" if error.hint else again
         raise

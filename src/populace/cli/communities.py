@@ -1,16 +1,18 @@
 """Commands about communities: what else could have happened, what judges say, and what stands out."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
 import polars as pl
 
-from populace.base.errors import UsageError
+from populace.base.errors import PopulaceError, UsageError
 from populace.base.foreign import for_line
 from populace.base.formatting import percent, plural
 from populace.broker import CallSettings
+from populace.cli.interruption import KEPT, repeatable_command, running_command
 from populace.cli.options import (
     COUNT,
     CommandT,
@@ -26,6 +28,7 @@ from populace.cli.options import (
 )
 from populace.cli.output import as_json, bold, dim, out, report_json, row_table, table, warn
 from populace.cli.progress import RunDisplay, fetch_missing_models
+from populace.cli.running import resumable_run
 from populace.community import Community
 from populace.community.design_comparison import design_effects
 from populace.community.digest import Digest, digest
@@ -67,11 +70,24 @@ def reply_options(command: CommandT) -> CommandT:
     return command
 
 
-def fork_settings(run: Run, options: dict[str, Any]) -> dict[str, Any]:
-    """The options as settings of a fork, once the model that it needs is there."""
+def fetch_model_of_fork(run: Run, model: str | None) -> None:
+    """Fetch the model that a fork needs, where it is not there: that of the run by default."""
     if run.manifest.regime.decider == "model":
-        fetch_missing_models(recorded_model(run, options["model"]))
-    return options | {"observer": RunDisplay()}
+        fetch_missing_models(recorded_model(run, model))
+
+
+@contextmanager
+def _resumable_runs() -> Iterator[RunDisplay]:
+    """Show the progress of several runs; where one stops, the error says how to resume it and to compare all."""
+    display: RunDisplay | None = None
+    try:
+        with resumable_run() as display:
+            yield display
+    except PopulaceError as error:
+        if display is not None and display.journal is not None:
+            again = "To compare all runs, repeat the command, which takes the replies that are there:"
+            error.hint = f"{error.hint}\n{again} {running_command()}"
+        raise
 
 
 def thread_posts(run: RunReader, post: int) -> pl.DataFrame:
@@ -120,7 +136,9 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
         )
     if not any(options[name] is not None for name in ("as_", "person", "line")):
         raise UsageError("nobody is named who answers.", 'Give --as "a troll", --person NAME or --say "an answer".')
-    changed = what_if(run, post, **fork_settings(run, options))
+    fetch_model_of_fork(run, options["model"])
+    with resumable_run() as display:
+        changed = what_if(run, post, observer=display, **options)
     thread = find_post(changed, post)["thread"]
     notes = invalid_notes(changed)
     report_json(
@@ -146,10 +164,13 @@ def whatif_command(run: Run, post: int | None, **options: Any) -> None:
 @click.option("--judge", "judged_by", metavar="MODEL", help="Have this model judge all of them, to compare violations.")
 @call_options
 def multiverse_command(run: Run, n: int, post: int | None, judged_by: str | None, **options: Any) -> None:
-    runs = multiverse(run, n, post, **fork_settings(run, options))
+    fetch_model_of_fork(run, options["model"])
+    with _resumable_runs() as display:
+        runs = multiverse(run, n, post, observer=display, **options)
     if judged_by is not None:
-        for each in (run, *runs):
-            judge_posts(Community(each), judged_by)
+        with repeatable_command("the judging", KEPT):
+            for each in (run, *runs):
+                judge_posts(Community(each), judged_by)
     comparison = runs.compare()
     calls = {each.name: each.usage().calls for each in runs}
     notes = [f"{each.name}: {note}" for each in runs for note in invalid_notes(each)]
@@ -186,7 +207,8 @@ def judge_command(
         raise UsageError("--sample and --check take one run.")
     calls = call_settings(options)
     fetch_missing_models(*models)
-    judgements = {name: _judgements(name, models, questions, calls) for name in (*runs, *after)}
+    with repeatable_command("the judging", KEPT):
+        judgements = {name: _judgements(name, models, questions, calls) for name in (*runs, *after)}
     warnings = [text for each in judgements.values() for text in _unread_warnings(each)]
     if text := script_caveat(sorted({judge for each in judgements.values() for judge in each.judges})):
         warnings.append(text)

@@ -13,6 +13,9 @@ import click
 from populace.base.errors import InterruptedRunError, StoppedError
 from populace.cli import ARGUMENTS
 
+KEPT = "Replies that were paid for are kept."
+"""What a command keeps whose calls are stored."""
+
 
 @contextmanager
 def repeatable_command(what: str, kept: str) -> Iterator[None]:
@@ -26,9 +29,9 @@ def repeatable_command(what: str, kept: str) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, InterruptedRunError):
-        raise InterruptedRunError(f"{what} was interrupted.", f"{kept} Go on with: {_command()}") from None
+        raise InterruptedRunError(f"{what} was interrupted.", f"{kept} Go on with: {running_command()}") from None
     except StoppedError as error:
-        error.hint = f"{kept} Go on with: {_command()}"
+        error.hint = f"{kept} Go on with: {running_command()}"
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -42,7 +45,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-def _command() -> str:
-    """The command that is running."""
+def running_command() -> str:
+    """The command that is running, as it was given."""
     words: list[str] = click.get_current_context().meta.get(ARGUMENTS, [])
     return shlex.join(["populace", *words])

@@ -12,6 +12,7 @@ from rich.text import Text
 from populace.base.errors import UsageError
 from populace.base.foreign import for_line, for_shell
 from populace.base.formatting import percent, plural
+from populace.cli.interruption import KEPT, repeatable_command
 from populace.cli.options import call_options, call_settings, command, current_workspace, option
 from populace.cli.output import bold, dim, facts, out, report_json, table, warn
 from populace.cli.progress import fetch_missing_models
@@ -76,7 +77,8 @@ def discern_command(
     for model in models if not report else ():
         fetch_missing_models(model)
         mine = ratings.pairs_of_rater(pairs, model) if between else pairs
-        rate_by_model(mine, ModelCaller(model, calls), ratings, workspace=place.folder)
+        with repeatable_command("the rating", KEPT):
+            rate_by_model(mine, ModelCaller(model, calls), ratings, workspace=place.folder)
     if not models and not report:
         name = rater_name(rater or getpass.getuser())
         mine = ratings.pairs_of_rater(pairs, name) if between else pairs

@@ -15,6 +15,7 @@ from populace.base.foreign import for_shell
 from populace.base.foreign_columns import csv_table
 from populace.base.formatting import duration, plural
 from populace.broker import Usage, currency, money_text, price_of
+from populace.cli.interruption import KEPT, repeatable_command
 from populace.cli.options import (
     ScenarioCommand,
     call_options,
@@ -240,7 +241,8 @@ def probe_command(
     models = models or ("embedded",)
     fetch_missing_models(*models)
     session = Session(current_workspace().store(), calls=call_settings(options))
-    result = probe(scenario_class, parameters=fixed, vary=variations, models=models, session=session, **options)
+    with repeatable_command("the probe", KEPT):
+        result = probe(scenario_class, parameters=fixed, vary=variations, models=models, session=session, **options)
     if chart:
         draw_probe(result, Path(chart))
     if target:

@@ -8,6 +8,7 @@ import polars as pl
 
 from populace.base.errors import UsageError
 from populace.base.formatting import percent, plural
+from populace.cli.interruption import KEPT, repeatable_command
 from populace.cli.options import call_options, call_settings, command, current_workspace, option
 from populace.cli.output import facts, out, report_json, table, warn
 from populace.cli.progress import fetch_missing_models
@@ -69,9 +70,11 @@ def sessions_command(
     traces = None
     if reason:
         fetch_missing_models(*[model for model in (reason, judge) if model])
-        traces = synthesise_reasoning(
-            sessions, reason, judge=judge, seed=seed, calls=call_settings(options), store=current_workspace().store
-        )
+        calls = call_settings(options)
+        with repeatable_command("the reasoning", KEPT):
+            traces = synthesise_reasoning(
+                sessions, reason, judge=judge, seed=seed, calls=calls, store=current_workspace().store
+            )
         sessions = traces.sessions
         document["with_reasoning"] = sessions.table["reasoning"].count()
         document["traces"] = {"consistent": traces.consistent_share, "counts": traces.counts().to_dicts()}
@@ -143,12 +146,11 @@ def next_action_command(
     for model in dict.fromkeys(models):
         named = {each: model if each == "none" else f"{model}, {each} reasoning" for each in dict.fromkeys(thinking)}
         for each, title in named.items():
-            predictions.append(
-                predict_actions(
-                    cases, model, thinking=each, name=title, seed=seed, calls=calls,
-                    store=current_workspace().store(),
+            store = current_workspace().store()
+            with repeatable_command("the prediction", KEPT):
+                predictions.append(
+                    predict_actions(cases, model, thinking=each, name=title, seed=seed, calls=calls, store=store)
                 )
-            )  # fmt: skip
             pairs.append((title, "majority by page"))
         for other in ("none", "shuffled"):
             if "own" in named and other in named:

@@ -13,7 +13,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from populace.base.errors import ModelError, ModelUnreachableError
+from populace.base.errors import ModelError, ModelKeyError, ModelUnreachableError
 from populace.models.base import Capabilities, Failure, Model, Reply, ReplyOrFailure, Request
 from populace.models.chat_lists import LISTS_AT_ONCE, ChatLists
 from populace.models.endpoints import Endpoint, Endpoints
@@ -114,8 +114,8 @@ class OpenAICompatible(Model):
         known = dict(facts or {})
         believed = known.get("name") == self.name and known.get("address", self.base_url) == self.base_url
         self.facts = known if believed else {}
-        for endpoint, server in servers.items():
-            await self._admit(endpoint, server, probed=believed)
+        await self._admit_reachable(servers, probed=believed)
+        self._server = next(servers[endpoint] for endpoint in servers if endpoint.admitted)
         self._use_facts()
         self._lists = ChatLists(self._client, self._server, self.name, self.timeout_s)
 
@@ -131,20 +131,44 @@ class OpenAICompatible(Model):
             if isinstance(result, Server):
                 servers[endpoint] = result
                 endpoint.address = result.base_url
-            elif not isinstance(result, ModelUnreachableError):
-                raise result
-            else:
+            elif isinstance(result, ModelKeyError):
+                self._endpoints.refuse(endpoint, result)
+            elif isinstance(result, ModelUnreachableError):
                 self._endpoints.fail(endpoint, dead=True)
+            else:
+                raise result
         if not servers:
-            raise next(result for result in results if isinstance(result, ModelUnreachableError))
+            errors = [result for result in results if isinstance(result, ModelError)]
+            raise next((error for error in errors if isinstance(error, ModelKeyError)), errors[0])
         for endpoint in self._endpoints.all:
             if endpoint not in servers:
                 endpoint.address = with_path_of(next(iter(servers)).address, endpoint.address)
-                self.notes = (
-                    *self.notes,
-                    f"no server answered at {endpoint.address} when the run began; it is used once it answers.",
-                )
+                self._note_left_out(endpoint)
         return servers
+
+    async def _admit_reachable(self, servers: Mapping[Endpoint, Server], *, probed: bool) -> None:
+        """Begin to use the servers that answer; those that must not be used are left out for now."""
+        errors: list[ModelError] = []
+        for endpoint, server in servers.items():
+            try:
+                await self._admit(endpoint, server, probed=probed)
+            except ModelError as error:
+                if isinstance(error, ModelUnreachableError):
+                    self._endpoints.fail(endpoint, dead=True)
+                elif isinstance(error, ModelKeyError):
+                    self._endpoints.refuse(endpoint, error)
+                elif endpoint.refusal is None:  # Another model, or one that cannot do the same.
+                    raise
+                errors.append(error)
+                self._note_left_out(endpoint)
+        if len(errors) == len(servers):
+            raise errors[0]
+
+    def _note_left_out(self, endpoint: Endpoint) -> None:
+        why = f"no server answered at {endpoint.address} when the run began; it is used once it answers."
+        if endpoint.refusal is not None:
+            why = f"left out when the run began, and used once it answers: {endpoint.refusal.what}"
+        self.notes = (*self.notes, why)
 
     async def _readmit(self, endpoint: Endpoint) -> None:
         """Ask a server that was away whether it still serves the model, and can do what the others can."""

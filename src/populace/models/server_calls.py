@@ -7,10 +7,10 @@ import json
 import math
 import random
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from populace.base.errors import ModelError
+from populace.base.errors import ModelError, ModelUnreachableError
 from populace.models.base import Failure, Model
 from populace.models.endpoints import Endpoint, Endpoints
 from populace.models.server_access import rejected_key_error
@@ -81,13 +81,15 @@ class ServerCalls:
     ) -> T | Failure:
         """Send a request, and repeat it with growing pauses while another attempt may succeed.
 
-        Where another server can be asked, it is asked at once, once for each, and beyond the number of retries.
+        Where another server can be asked, it is asked at once, once for each, and beyond the number of retries. A
+        prompt is rejected only if every server rejects it, and a server that must not be used is left out as long as
+        there is another.
 
         Args:
             path: What follows the address of a server; where it begins with `..`, the address without `/v1`.
             body: The request.
             read: Makes a result of what the server sent; raises ValueError if it is malformed.
-            weight: How many prompts the request holds.
+            weight: How many prompts the request holds; several are asked one by one where a server rejects them.
             endpoint: The server to ask; the least busy one by default.
             retries: How many times a failed attempt is repeated; as many as always by default.
 
@@ -97,25 +99,44 @@ class ServerCalls:
         """
         attempt, changes = 0, len(self._endpoints) - 1 if endpoint is None else 0
         target: Endpoint | None = None
+        rejections: dict[Endpoint, Failure] = {}
         while True:
-            target = endpoint or await self._reach(avoid=target)
+            out = set(rejections)  # The servers of which nothing is to be had now.
+            target = endpoint or await self._reach(avoid=target, without=rejections)
             if target is None:
                 failure, wait_s = Failure("unanswered", "no server answers"), 0.0
             else:
                 target.under_way += weight
                 try:
-                    outcome, pause_s = await self._attempt(target, path, body, read)
+                    outcome, pause_s = await self._attempt(target, path, body, read, listed=weight > 1)
+                except ModelError as error:
+                    self._endpoints.refuse(target, error)
+                    if endpoint is not None or self._endpoints.all_refuse:
+                        raise
+                    out.add(target)
+                    outcome, pause_s = Failure("unanswered", str(error)), 0.0
                 finally:
                     target.under_way -= weight
-                if not isinstance(outcome, Failure) or pause_s is None:
+                if not isinstance(outcome, Failure):
                     return outcome
-                failure, wait_s = outcome, pause_s
-            if changes and target is not None and self._endpoints.other_than(target) and not self._model.halted:
-                changes -= 1
+                if pause_s is None:
+                    rejections[target] = outcome
+                    out.add(target)
+                    if endpoint is not None or weight > 1 or len(rejections) == len(self._endpoints):
+                        return self._joint_rejection(rejections)
+                    outcome = Failure("unanswered", f"{outcome.detail}; no other server answers")
+                failure, wait_s = outcome, pause_s or 0.0
+            another = target is not None and self._endpoints.other_than(target, *out) and not self._model.halted
+            if another and (changes or target in out):
+                changes -= target not in out
                 self._model.retry_count += 1
                 continue
             if attempt == (self._retries if retries is None else retries):
+                if endpoint is None and (last_refusal := self._endpoints.last_refusal):
+                    raise last_refusal
                 return failure
+            if out:
+                wait_s = max(wait_s, self._endpoints.rest_s(without=out))
             if wait_s > _LONGEST_WAIT_S:
                 detail = f"{failure.detail}; asked to wait {wait_s:.0f} s, longer than this run waits"
                 return Failure(failure.status, detail)
@@ -125,14 +146,19 @@ class ServerCalls:
                 return failure
             attempt += 1
 
+    def _joint_rejection(self, rejections: dict[Endpoint, Failure]) -> Failure:
+        """The same failure in whatever order the servers rejected a request; a failure of the service if one is."""
+        outcomes = [rejections[each] for each in self._endpoints.all if each in rejections]
+        return next((each for each in outcomes if each.of_service), outcomes[0])
+
     async def _pause(self, seconds: float) -> None:
         while seconds > 0 and not self._model.halted:
             await asyncio.sleep(min(seconds, 0.2))
             seconds -= 0.2
 
-    async def _reach(self, avoid: Endpoint | None) -> Endpoint | None:
+    async def _reach(self, avoid: Endpoint | None, without: Collection[Endpoint]) -> Endpoint | None:
         """The server for the next request; one that was away is asked first whether it serves the model."""
-        endpoint = self._endpoints.pick(avoid)
+        endpoint = self._endpoints.pick(avoid, without=without)
         if endpoint.admitted or len(self._endpoints) == 1:
             return endpoint
         if endpoint.in_question:
@@ -142,23 +168,28 @@ class ServerCalls:
             await self._admit(endpoint)
             self._endpoints.admit(endpoint)
             return endpoint
-        except ModelError:
+        except ModelUnreachableError:
             self._endpoints.fail(endpoint, dead=True)
+        except ModelError as error:
+            self._endpoints.refuse(endpoint, error)
         finally:
             endpoint.in_question = False
-        other = self._endpoints.pick(avoid=endpoint)
+        other = self._endpoints.pick(avoid=endpoint, without=without)
         return other if other.admitted else None
 
     async def _attempt(
-        self, endpoint: Endpoint, path: str, body: dict[str, Any], read: Callable[[bytes], T]
+        self, endpoint: Endpoint, path: str, body: dict[str, Any], read: Callable[[bytes], T], *, listed: bool
     ) -> tuple[T | Failure, float | None]:
-        """Send one request once: the result and, if another attempt may help, how long the server asks to wait."""
+        """Send one request once: the result and, if another attempt may help, how long the server asks to wait.
+
+        Raises ModelError if this server must not be used.
+        """
         from populace.models.http_connection import FailedExchangeError
 
         try:
             response = await self._client.post(_address(endpoint, path), body, self._timeout_s)
             if response.status >= 400:
-                return self._failure(endpoint, response)
+                return self._failure(endpoint, response, listed=listed)
             result = read(response.content)
             self._endpoints.succeed(endpoint)
             return result, None
@@ -172,14 +203,16 @@ class ServerCalls:
             self._endpoints.fail(endpoint, dead=False)
             return Failure("unanswered", f"{MALFORMED}: {self._client.without_key(error)}"), 0.0
 
-    def _failure(self, endpoint: Endpoint, response: Response) -> tuple[Failure, float | None]:
-        """What a response with an error status means, and how long to wait where another attempt may help."""
+    def _failure(self, endpoint: Endpoint, response: Response, *, listed: bool) -> tuple[Failure, float | None]:
+        """What a response with an error status means, and how long to wait where the server may answer yet."""
         message, code = _read_error(response.content)
         words, status, server = self._client.without_key(message), response.status, self._server
         if status in (401, 403):
             # A key that is refused is not repeated; a key that may not use this model is explained by the server.
             detail = words if status == 403 else ""
             raise rejected_key_error(endpoint.address, server.key_variables, server.provider, detail)
+        if status == 404 and listed:  # Servers alike may still differ in what they take: conversations are the rule.
+            return Failure("unanswered", f"{REJECTED}: {words}"), None
         if status == 404:
             raise server._replace(base_url=endpoint.address).unknown_model(self._name, words)
         if status == 429:

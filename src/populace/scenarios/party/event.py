@@ -13,12 +13,12 @@ import pydantic
 from pydantic import Field
 
 from populace.base.errors import ParameterError, UnknownNameError
+from populace.base.templates import Template
 from populace.worlds.town import TomlFile
 
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _NAME = re.compile(r"^[a-z][a-z0-9_]*$")
 _GENERIC = frozenset("a an the of for in on at and with day days week night evening morning afternoon".split())
-_FIELDS = re.compile(r"\{(\w*)\}")
 _KNOWN_FIELDS = ("what", "place", "date", "begins", "ends")
 
 
@@ -69,7 +69,7 @@ class NewsEvent(pydantic.BaseModel):
             raise _error(self.name, f"begins at {self.begins} and ends at {self.ends}.", "It ends on the same day.")
         if not self.key_words:
             raise _error(self.name, f"{self.what!r} has no word to recognise it by.", 'Write words = ["…"].')
-        unknown = next((field for field in _FIELDS.findall(self.message) if field not in _KNOWN_FIELDS), None)
+        unknown = next((field for field in Template(self.message).fields if field not in _KNOWN_FIELDS), None)
         if unknown is not None:
             raise UnknownNameError(f"field in the message of the event {self.name!r}", unknown, _KNOWN_FIELDS)
         return self

@@ -10,6 +10,7 @@ import polars as pl
 
 from populace.base.errors import ParameterError, UnknownNameError
 from populace.base.formatting import plural, time_of_day
+from populace.base.templates import Template
 from populace.people import Id, People
 from populace.scenarios.party.diffusion import Diffusion
 from populace.scenarios.party.event import NewsEvent
@@ -93,9 +94,9 @@ class Occasion:
 
     def _fill(self, template: str) -> str:
         event = self.event
-        return template.format(
-            what=event.what, place=self.address, date=self.date, begins=event.begins or "", ends=event.ends or ""
-        )
+        values = {"what": event.what, "place": self.address, "date": self.date}
+        values |= {"begins": event.begins or "", "ends": event.ends or ""}
+        return str(Template(template).render(values, {})[0])
 
 
 def find_occasions(
