@@ -54,7 +54,10 @@ def test_a_table_may_come_in_many_forms(table: Any) -> None:
     [
         (["Ann", "Bo"], "an object of type list of str, not a table. Write pc.People.named(10)"),
         (10, "the table is 10, not a table. Write pc.People.named(10)"),
-        ("people.csv", "the table is 'people.csv', not a table. Write pc.People.named(10), pc.People.read(\"file.csv\")"),
+        (
+            "people.csv",
+            "the table is 'people.csv', not a table. Write pc.People.named(10), pc.People.read(\"file.csv\")",
+        ),
         ({"name": "Ann", "age": 31}, "an object of type dict, not a table"),
         ({"name": ["Ann"], "age": [1, 2]}, "different lengths: name 1, age 2"),
         (pl.LazyFrame({"a": [1]}), "is a LazyFrame, which is not computed yet. Write table.collect()."),
