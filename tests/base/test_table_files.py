@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow.parquet
 import pytest
 
 from populace import People
+from populace.base import table_files
+from populace.base.documents import DocumentError
 from populace.base.errors import PopulaceError
+from populace.base.parquet_footer import ParquetSize
 from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
-from populace.evaluation.human_answers import read_answer_table
+from populace.evaluation.human_answers import EvaluationItem, HumanAnswers, read_answer_table
 from populace.evaluation.human_curves import read_human_table
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.surveys.respondents import read_respondents
@@ -25,7 +32,7 @@ TASK = {"id": "t", "family": "f", "question": "Tea?", "options": ["yes", "no"], 
 
 def read_decisions(path: Path) -> HumanDecisions:
     (path.parent / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
-    path.rename(path.parent / "decisions.parquet")
+    path.rename(path.parent / f"decisions{path.suffix}")
     return HumanDecisions.read(path.parent)
 
 
@@ -65,3 +72,120 @@ def test_a_panic_is_no_exception() -> None:
     assert not issubclass(pl.exceptions.PanicException, Exception)
     assert pl.exceptions.PanicException in UNREADABLE
     assert reading_problem(OSError("no such file")) == "no such file"
+
+
+def test_a_small_parquet_file_with_many_rows_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pl.select(id=pl.repeat(1, 5_000), name=pl.repeat("Ann", 5_000)).write_parquet(tmp_path / "table.parquet")
+    monkeypatch.setattr(table_files, "MAX_ROWS", 4_999)
+    monkeypatch.setattr(pl, "read_parquet", lambda *args, **settings: pytest.fail("it was read"))
+    with pytest.raises(DocumentError, match="it has 5,000 rows; at most 4,999 are read"):
+        read_plain_table(tmp_path / "table.parquet")
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+@pytest.mark.parametrize("limit", ["MAX_ROWS", "MAX_CELLS"])
+def test_every_reader_refuses_a_table_that_is_too_large(
+    reader: Callable[[Path], Any], limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pl.select(id=pl.int_range(0, 500), name=pl.repeat("Ann", 500)).write_parquet(tmp_path / "table.parquet")
+    monkeypatch.setattr(table_files, limit, 499)
+    with pytest.raises(PopulaceError, match="could not be read: it has .* at most 499 are read: divide it"):
+        reader(tmp_path / "table.parquet")
+
+
+def test_a_parquet_file_that_unpacks_to_many_bytes_is_refused(tmp_path: Path) -> None:
+    texts = [letter * 1_000_000 for letter in "abcdefgh"]
+    pl.DataFrame({"text": texts}).write_parquet(tmp_path / "table.parquet", compression="zstd")
+    assert (tmp_path / "table.parquet").stat().st_size < 100_000
+    with pytest.raises(DocumentError, match="unpacked it has 8,000,[0-9]{3} bytes; at most 1,000,000 are read"):
+        read_plain_table(tmp_path / "table.parquet", most=1_000_000)
+
+
+def test_elements_of_lists_count_as_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pl.DataFrame({"a": [[1] * 1000]}).write_parquet(tmp_path / "table.parquet")
+    monkeypatch.setattr(table_files, "MAX_CELLS", 999)
+    with pytest.raises(DocumentError, match="it has 1,000 cells"):
+        read_plain_table(tmp_path / "table.parquet")
+
+
+PACKED = {"gzip": gzip.compress, "zlib": zlib.compress, "gzip of gzip": lambda data: gzip.compress(gzip.compress(data))}
+
+
+@pytest.mark.parametrize("pack", PACKED.values(), ids=PACKED)
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_packed_bytes_under_a_plain_name_are_refused(
+    reader: Callable[[Path], Any], pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(pack(b"id,name\n" + b"1,Ann\n" * 1000))
+    with pytest.raises(PopulaceError, match="could not be read: it is packed by (gzip|zlib)"):
+        reader(path)
+
+
+def test_a_packed_table_is_unpacked_as_far_as_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv.gz"
+    path.write_bytes(gzip.compress(b"id,name\n" + b"1,Ann\n" * 1000))
+    assert read_answer_table(path).height == 1000
+    with pytest.raises(DocumentError, match="unpacked it has more than 6,000 bytes"):
+        read_plain_table(path, most=6_000)
+    path.write_bytes(PACKED["gzip of gzip"](b"id,name\n1,Ann\n"))
+    with pytest.raises(DocumentError, match="packed by gzip"):
+        read_plain_table(path)
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(DocumentError, match="cannot be unpacked"):
+        read_plain_table(path)
+
+
+def test_short_rows_below_many_columns_count_with_all_their_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text('"the\nfirst",' + ",".join(f"c{place}" for place in range(99)) + "\n" + "1\n" * 100)
+    assert read_plain_table(path).width == 100
+    monkeypatch.setattr(table_files, "MAX_CELLS", 9_999)
+    with pytest.raises(DocumentError, match="cells; at most 9,999 are read"):
+        read_plain_table(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" * 3, b"PAR1\xff\xff\xff\xff\xff\xff\xff\xff\x7fPAR1", b"PAR1" + b"\x19" * 9000 + b"\x28\x23\0\0PAR1",
+                                     b"PAR1" + b"\x19\xf1\xff\xff\xff\xff\x0f\0" + b"\x08\0\0\0PAR1"])  # fmt: skip
+def test_a_footer_that_is_none_is_said_to_be_damaged(content: bytes) -> None:
+    with pytest.raises(DocumentError, match="not a Parquet file, or is damaged"):
+        ParquetSize.of(io.BytesIO(content))
+
+
+def test_a_footer_says_how_much_a_file_holds(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"a": range(1000), "b": [[True, False]] * 1000}).write_parquet(path, row_group_size=100)
+    with path.open("rb") as file:
+        size = ParquetSize.of(file)
+    assert (size.rows, size.cells) == (1000, 3000)
+    metadata = pyarrow.parquet.read_metadata(path)
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    unpacked = sum(group.column(place).total_uncompressed_size for group in groups for place in range(2))
+    assert size.unpacked_bytes == unpacked
+
+
+@pytest.mark.parametrize("reader", [read_answer_table, read_human_table, read_respondents])
+@pytest.mark.parametrize("cell", [[1], ["tea"], {"a": 1}, b"\xff"])
+def test_a_cell_with_more_than_one_value_is_refused(reader: Callable[[Path], Any], cell: Any, tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"person": ["a"], "item": ["tea"], "answer": [cell]}).write_parquet(path)
+    with pytest.raises(PopulaceError, match="could not be read: its column 'answer' holds"):
+        reader(path)
+
+
+def test_bytes_that_are_text_are_read_as_text(tmp_path: Path) -> None:
+    pl.DataFrame({"answer": ["café".encode()]}).write_parquet(tmp_path / "table.parquet")
+    assert read_answer_table(tmp_path / "table.parquet")["answer"].to_list() == ["café"]
+
+
+def test_a_message_quotes_only_the_beginning_of_a_long_cell(tmp_path: Path) -> None:
+    item = EvaluationItem("tea", "Tea?", ("yes", "no"))
+    cell = "y" * 1000
+    pl.DataFrame({"person": ["a"], "item": ["tea"], "answer": [cell]}).write_csv(tmp_path / "table.csv")
+    with pytest.raises(PopulaceError, match="the answer 'y{80}…' to item 'tea' is not one of its options"):
+        HumanAnswers.read(tmp_path / "table.csv", [item])
+    assert len(reading_problem(pl.exceptions.ComputeError(f"could not parse {cell}"))) < 400

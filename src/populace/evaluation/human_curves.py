@@ -7,9 +7,7 @@ rows of one person stay together) and `regular` (the usual level of the item). A
 
 from __future__ import annotations
 
-import gzip
 import importlib
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.documents import MAX_BYTES, DocumentError, read_bytes
+from populace.base.documents import MAX_BYTES
 from populace.base.errors import HumanDataError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.causal.study import CausalStudy
 
 Numbers = npt.NDArray[np.float64]
@@ -165,16 +163,8 @@ def read_human_table(source: str | Path) -> pl.DataFrame:
         return _from_package(name)
     path = Path(source)
     try:
-        content = read_bytes(path)
-        if path.suffix == ".gz":
-            with gzip.open(io.BytesIO(content)) as unpacked:
-                content = unpacked.read(MAX_BYTES + 1)
-            if len(content) > MAX_BYTES:
-                raise DocumentError(f"unpacked it has more than {MAX_BYTES:,} bytes")
-        if path.name.endswith(".parquet"):
-            return pl.read_parquet(io.BytesIO(content))
-        return pl.read_csv(io.BytesIO(content), infer_schema_length=None, null_values=["", "NA"])
-    except (DocumentError, EOFError, *UNREADABLE) as error:
+        return read_plain_table(path, most=MAX_BYTES, flat=True, infer_schema_length=None, null_values=["", "NA"])
+    except UNREADABLE as error:
         raise HumanDataError(
             f"{path} could not be read: {reading_problem(error)}.", "Write the table as CSV in UTF-8 or as Parquet."
         ) from error

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import HumanDataError
+from populace.base.formatting import shortened
 from populace.evaluation.human_answers import EvaluationItem, HumanAnswers, read_answer_table
 
 Matrix = npt.NDArray[np.float64]
@@ -156,7 +157,8 @@ def _long_distributions(table: pl.DataFrame, human: HumanAnswers, where: str) ->
             if rows.height:
                 row = rows.row(0, named=True)
                 raise HumanDataError(
-                    f"{where}: person {row['person']!r}, item {item.id!r}: {problem}: {row['option']!r}."
+                    f"{where}: person {shortened(row['person'])!r}, item {item.id!r}: {problem}: "
+                    f"{shortened(row['option'])!r}."
                 )
         rows_of_item = np.full((len(places), len(item.options)), np.nan)
         people = mine["who"].to_numpy()

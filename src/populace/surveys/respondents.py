@@ -19,7 +19,7 @@ from pydantic import Field
 from populace.base.document_lines import add_line, at_entry, csv_line
 from populace.base.documents import DocumentError, parse_json_object
 from populace.base.errors import PeopleError, QuestionnaireError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.engine.scenario import Scenario
 from populace.people import People
 from populace.tools.population import population
@@ -243,8 +243,8 @@ def _read_file(path: Path) -> pl.DataFrame:
         raise QuestionnaireError(f"there is no file {path}.")
     try:
         if ending == ".csv":
-            return _with_commas(pl.read_csv(path, infer_schema_length=None), path)
-        return pl.read_parquet(path) if ending == ".parquet" else _read_statistical(path, ending)
+            return _with_commas(read_plain_table(path, most=_MAX_CSV_BYTES, infer_schema_length=None), path)
+        return read_plain_table(path, flat=True) if ending == ".parquet" else _read_statistical(path, ending)
     except (UnicodeDecodeError, *UNREADABLE) as error:
         raise QuestionnaireError(f"{path} could not be read: {reading_problem(error)}.") from error
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from populace.base.documents import DocumentError, parse_json_object, read_text
 from populace.base.errors import WorldError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.table_files import UNREADABLE, check_plain_table, reading_problem
 
 LINE = "line"
 """The column with the line of a row in its file; in a Parquet file, the number of the row."""
@@ -44,6 +44,7 @@ def read_web_table(path: Path, *, most: int, rows: int) -> pl.DataFrame:
 
 
 def _columns(path: Path, rows: int) -> pl.DataFrame:
+    check_plain_table(path)
     if path.suffix.lower() == ".parquet":
         scan, offset = pl.scan_parquet(path), 1
     else:

@@ -1,0 +1,173 @@
+"""The footer of a Parquet file: where its fields stand, and how much the file holds before anything of it is read.
+
+A footer is a structure of Thrift's compact protocol.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple
+
+from populace.base.documents import DocumentError
+
+MAX_FOOTER_BYTES = 16_000_000
+"""The largest footer that is read; it has some 200 bytes for each column of each group of rows."""
+
+_MAGIC = b"PAR1"
+_MOST_DEPTH = 16
+
+
+@dataclass(frozen=True)
+class ParquetSize:
+    """How much a Parquet file holds.
+
+    Attributes:
+        rows: Its rows.
+        cells: The values in all columns together; each element of a list counts.
+        unpacked_bytes: The bytes of its columns, unpacked.
+    """
+
+    rows: int
+    cells: int
+    unpacked_bytes: int
+
+    @classmethod
+    def of(cls, file: BinaryIO) -> ParquetSize:
+        """What a file says of itself in its footer.
+
+        Args:
+            file: The file, which is read from its beginning afterwards.
+
+        Raises:
+            DocumentError: If the footer cannot be read.
+        """
+        try:
+            footer = _footer(file)
+            file = StructureReader(footer).fields()
+            groups = [StructureReader(footer, group).fields() for group in _elements(footer, file.get(4))]
+            chunks = [chunk for group in groups for chunk in _elements(footer, group.get(1))]
+            places = [StructureReader(footer, chunk).fields()[3].value for chunk in chunks]
+            columns = [StructureReader(footer, place).fields() for place in places]
+            rows = sum(_integer(footer, group.get(3)) for group in groups)
+            cells = sum(_integer(footer, column.get(5)) for column in columns)
+            return cls(rows, cells, sum(_integer(footer, column.get(6)) for column in columns))
+        except (IndexError, KeyError, ValueError) as error:
+            raise DocumentError("it is not a Parquet file, or is damaged") from error
+
+
+class Field(NamedTuple):
+    """The place of a field in a footer: where its header begins, where its value begins, and where it ends."""
+
+    begin: int
+    value: int
+    end: int
+
+
+class StructureReader:
+    """Finds where the fields of a structure begin and end.
+
+    Args:
+        content: The footer.
+        at: Where the structure begins in it.
+    """
+
+    def __init__(self, content: bytes, at: int = 0) -> None:
+        self._content = content
+        self._at = at
+        self._depth = 0
+
+    def fields(self) -> dict[int, Field]:
+        """The places of the fields, by number."""
+        places: dict[int, Field] = {}
+        number = 0
+        while head := self._content[self._at]:
+            begin = self._at
+            self._at += 1
+            number = number + (head >> 4) if head >> 4 else self.number() >> 1
+            value = self._at
+            self._skip(head & 15)
+            places[number] = Field(begin, value, self._at)
+        self._at += 1
+        return places
+
+    def number(self) -> int:
+        """The number that begins here, with its sign in the lowest bit."""
+        number = shift = 0
+        while True:
+            byte = self._content[self._at]
+            self._at += 1
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+            shift += 7
+            if shift > 63:
+                raise ValueError("a number has more than 64 bits")
+
+    def elements(self) -> Iterator[int]:
+        """Where each structure of the list that begins here begins."""
+        for kind in self._list():
+            yield self._at
+            self._skip(kind)
+
+    def _list(self) -> Iterator[int]:
+        head = self._content[self._at]
+        self._at += 1
+        count = head >> 4 if head >> 4 < 15 else self.number()
+        for _ in range(count):
+            yield head & 15
+
+    def _skip(self, kind: int) -> None:
+        if kind in (1, 2):  # The value of a truth value is its kind.
+            return
+        if kind == 3:
+            self._at += 1
+        elif kind in (4, 5, 6):
+            self.number()
+        elif kind == 7:
+            self._at += 8
+        elif kind == 8:
+            length = self.number()
+            self._at += length
+        elif kind in (9, 10, 12):
+            self._depth += 1
+            if self._depth > _MOST_DEPTH:
+                raise ValueError("structures are nested too deep")
+            if kind == 12:
+                self.fields()
+            else:
+                for each in self._list():
+                    self._skip(3 if each in (1, 2) else each)  # In a list, a truth value is a byte.
+            self._depth -= 1
+        else:
+            raise ValueError(f"there is no kind {kind}")
+        if self._at > len(self._content):
+            raise ValueError("it ends within a field")
+
+
+def _footer(file: BinaryIO) -> bytes:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 8, 0))
+    end = file.read(8)
+    length = int.from_bytes(end[:4], "little")
+    if end[4:] != _MAGIC or length > size - 12:
+        raise ValueError("it does not end with a footer")
+    if length > MAX_FOOTER_BYTES:
+        raise DocumentError(f"its footer has {length:,} bytes; at most {MAX_FOOTER_BYTES:,} are read")
+    file.seek(size - 8 - length)
+    footer = file.read(length)
+    file.seek(0)
+    return footer
+
+
+def _elements(footer: bytes, field: Field | None) -> Iterator[int]:
+    return iter(()) if field is None else StructureReader(footer, field.value).elements()
+
+
+def _integer(footer: bytes, field: Field | None) -> int:
+    """A whole number; a negative one is no number of anything."""
+    number = StructureReader(footer, field.value).number() if field is not None else 1
+    if number & 1:
+        raise ValueError("a number is missing or negative")
+    return number >> 1
