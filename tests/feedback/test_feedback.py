@@ -243,6 +243,14 @@ def test_a_file_that_is_no_raters_is_named_and_the_others_count() -> None:
     assert CliRunner().invoke(cli, ["feedback"]).exit_code == 0
 
 
+def test_a_copy_under_another_name_does_not_count_a_rater_twice() -> None:
+    feedback = FeedbackStore()
+    feedback.score(one(), "ada", 4)
+    (feedback.folder / "ben.jsonl").write_text((feedback.folder / "ada.jsonl").read_text())
+    assert feedback.counts().select("rater", "scored").rows() == [("ada", 1)]
+    assert feedback.problems() == ["ben.jsonl, line 1: this is feedback of another rater than the file's."]
+
+
 @pytest.mark.parametrize("name", ["", "  ", "../ada", "a/b", ".hidden", "a" * 65, "a\n", "a\0b", "-x"])
 def test_a_name_that_could_leave_the_folder_is_refused(name: str) -> None:
     if name == "a\n":

@@ -1,5 +1,6 @@
 """Lines of feedback as files hold them: what each key may hold, and which lines of a file are feedback."""
 
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -102,7 +103,15 @@ class FeedbackFile:
             what = shortened(for_line(_problem(error)), _MOST_TEXT)
             self.problems.append(f"{path.name}, line {number}: this is not feedback: {what}.")
             return
+        # A copy of a file under another name would else count the same rater twice; some disks ignore case.
+        if _plain(line["rater"]) != _plain(path.stem):
+            self.problems.append(f"{path.name}, line {number}: this is feedback of another rater than the file's.")
+            return
         self.lines.append({name: None for name in _Line.model_fields if name != "version"} | line)
+
+
+def _plain(rater: str) -> str:
+    return unicodedata.normalize("NFC", rater).strip().casefold()
 
 
 def _problem(error: pydantic.ValidationError) -> str:
