@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
 import json
@@ -22,7 +23,7 @@ from populace.base.errors import PopulaceError
 from populace.base.parquet_footer import ParquetSize
 from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.evaluation.human_answers import EvaluationItem, HumanAnswers, read_answer_table
-from populace.evaluation.human_curves import read_human_table
+from populace.evaluation.human_curves import HumanCurve, read_human_table
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.surveys.respondents import read_respondents
 from populace.worlds.web.tables import read_web_table
@@ -168,13 +169,23 @@ def test_a_footer_says_how_much_a_file_holds(tmp_path: Path) -> None:
     assert size.unpacked_bytes == unpacked
 
 
-@pytest.mark.parametrize("reader", [read_answer_table, read_human_table, read_respondents])
-@pytest.mark.parametrize("cell", [[1], ["tea"], {"a": 1}, b"\xff"])
-def test_a_cell_with_more_than_one_value_is_refused(reader: Callable[[Path], Any], cell: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("reader", [read_answer_table, read_human_table, read_respondents, READERS["sessions"]])
+@pytest.mark.parametrize("cell", [[1], ["tea"], {"a": 1}, b"\xff", datetime.timedelta(1)])
+def test_a_cell_that_is_neither_text_nor_number_is_refused(
+    reader: Callable[[Path], Any], cell: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "table.parquet"
     pl.DataFrame({"person": ["a"], "item": ["tea"], "answer": [cell]}).write_parquet(path)
     with pytest.raises(PopulaceError, match="could not be read: its column 'answer' holds"):
         reader(path)
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(["1", "x"])])
+def test_categories_are_numbers_where_they_read_so(kind: pl.DataType) -> None:
+    assert table_files.to_numbers(pl.Series(["1", "x"], dtype=kind)).to_list() == [1.0, None]
+    levels = pl.Series(["1", "1"], dtype=kind)
+    with pytest.raises(PopulaceError, match="fewer than two levels"):
+        HumanCurve.of(pl.DataFrame({"level": levels, "buy": ["yes", "no"]}))
 
 
 def test_bytes_that_are_text_are_read_as_text(tmp_path: Path) -> None:
@@ -189,3 +200,19 @@ def test_a_message_quotes_only_the_beginning_of_a_long_cell(tmp_path: Path) -> N
     with pytest.raises(PopulaceError, match="the answer 'y{80}…' to item 'tea' is not one of its options"):
         HumanAnswers.read(tmp_path / "table.csv", [item])
     assert len(reading_problem(pl.exceptions.ComputeError(f"could not parse {cell}"))) < 400
+
+
+def test_messages_about_rows_quote_only_the_beginning_of_a_long_cell(tmp_path: Path) -> None:
+    cell = "y" * 1000
+    with pytest.raises(PopulaceError, match="neither yes nor no") as bad_answer:
+        HumanCurve.of(pl.DataFrame({"level": [1, 2], "buy": [cell, "no"]}))
+    with pytest.raises(PopulaceError, match="not a number") as bad_level:
+        HumanCurve.of(pl.DataFrame({"level": [cell, "2"], "buy": ["yes", "no"]}))
+    with pytest.raises(PopulaceError, match="another respondent") as bad_id:
+        read_respondents({"id": [cell, cell]})
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    pl.DataFrame({"task": ["t"], "person": [cell], "answer": [cell]}).write_csv(tmp_path / "decisions.csv")
+    with pytest.raises(PopulaceError, match="is not one of the options") as bad_decision:
+        HumanDecisions.read(tmp_path)
+    for raised in (bad_answer, bad_level, bad_id, bad_decision):
+        assert len(raised.value.what) < 400

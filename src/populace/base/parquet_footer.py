@@ -45,8 +45,8 @@ class ParquetSize:
         """
         try:
             footer = _footer(file)
-            file = StructureReader(footer).fields()
-            groups = [StructureReader(footer, group).fields() for group in _elements(footer, file.get(4))]
+            whole = StructureReader(footer).fields()
+            groups = [StructureReader(footer, group).fields() for group in _elements(footer, whole.get(4))]
             chunks = [chunk for group in groups for chunk in _elements(footer, group.get(1))]
             places = [StructureReader(footer, chunk).fields()[3].value for chunk in chunks]
             columns = [StructureReader(footer, place).fields() for place in places]

@@ -41,7 +41,7 @@ def read_plain_table(path: Path, *, most: int | None = None, flat: bool = False,
     Args:
         path: The file; one whose name ends in `.parquet` is read as Parquet, and one in `.gz` is unpacked.
         most: The most bytes that are read, also once they are unpacked; `MAX_TABLE_BYTES` by default.
-        flat: Whether each cell must be one value: columns of lists are refused, and bytes become text.
+        flat: Whether each cell must be a text or a number: lists and durations are refused, and bytes become text.
         settings: Settings of `polars.read_csv`; for Parquet they are of no use.
     """
     most = MAX_TABLE_BYTES if most is None else most
@@ -54,7 +54,7 @@ def read_plain_table(path: Path, *, most: int | None = None, flat: bool = False,
     else:
         _check_csv(content)
         table = pl.read_csv(io.BytesIO(content), **settings)
-    return _flat(table) if flat else table
+    return flat_table(table) if flat else table
 
 
 def check_plain_table(path: Path, *, most: int | None = None) -> None:
@@ -70,6 +70,39 @@ def check_plain_table(path: Path, *, most: int | None = None) -> None:
             _check_parquet(file, most)
     else:
         _check_csv(read_bytes(path, most=most))
+
+
+def flat_table(table: pl.DataFrame, *, words: bool = False) -> pl.DataFrame:
+    """A table whose cells are texts, numbers and times, with text in place of bytes.
+
+    Args:
+        table: The table.
+        words: Whether categories become text too.
+
+    Raises:
+        DocumentError: If a column holds lists, durations, or bytes that are not UTF-8.
+    """
+    for name, kind in table.schema.items():
+        if kind.is_nested() or kind.is_object() or kind == pl.Duration:
+            raise DocumentError(f"its column {shortened(name)!r} holds {kind.base_type()}; write texts or numbers")
+        if kind == pl.Binary or (words and isinstance(kind, pl.Categorical | pl.Enum)):
+            try:
+                table = table.with_columns(pl.col(name).cast(pl.String))
+            except pl.exceptions.PolarsError as error:
+                raise DocumentError(f"its column {shortened(name)!r} holds bytes that are not UTF-8") from error
+    return table
+
+
+def to_numbers(column: pl.Series) -> pl.Series:
+    """A column as numbers; null where a cell is none.
+
+    Example:
+        >>> to_numbers(pl.Series(["1.5", "x"])).to_list()
+        [1.5, None]
+    """
+    # Polars casts no categories to numbers.
+    words = isinstance(column.dtype, pl.Categorical | pl.Enum)
+    return (column.cast(pl.String) if words else column).cast(pl.Float64, strict=False)
 
 
 def reading_problem(error: BaseException) -> str:
@@ -116,16 +149,3 @@ def _check_size(rows: int, cells: int) -> None:
         raise DocumentError(f"it has {rows:,} rows; at most {MAX_ROWS:,} are read: divide it")
     if cells > MAX_CELLS:
         raise DocumentError(f"it has {cells:,} cells; at most {MAX_CELLS:,} are read: divide it, or leave columns out")
-
-
-def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """A table with text in place of bytes; refused where a cell holds more than one value."""
-    for name, kind in table.schema.items():
-        if kind.is_nested() or kind.is_object():
-            raise DocumentError(f"its column {shortened(name)!r} holds {kind.base_type()}, not one value in each row")
-        if kind == pl.Binary:
-            try:
-                table = table.with_columns(pl.col(name).cast(pl.String))
-            except pl.exceptions.PolarsError as error:
-                raise DocumentError(f"its column {shortened(name)!r} holds bytes that are not UTF-8") from error
-    return table

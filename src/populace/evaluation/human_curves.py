@@ -20,7 +20,8 @@ import polars as pl
 
 from populace.base.documents import MAX_BYTES
 from populace.base.errors import HumanDataError
-from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
+from populace.base.formatting import shortened
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem, to_numbers
 from populace.causal.study import CausalStudy
 
 Numbers = npt.NDArray[np.float64]
@@ -264,11 +265,11 @@ def _decisions(table: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def _finite(column: pl.Series, at: str) -> pl.Series:
-    values = column.cast(pl.Float64, strict=False)
+    values = to_numbers(column)
     bad = values.is_null() | ~values.is_finite().fill_null(False)
     if bad.any():
         row = int(bad.arg_max() or 0)
-        raise HumanDataError(f"{at}row {row + 1}: {column.name} {column[row]!r} is not a number.")
+        raise HumanDataError(f"{at}row {row + 1}: {column.name} {shortened(repr(column[row]))} is not a number.")
     return values
 
 
@@ -283,7 +284,8 @@ def _purchases(table: pl.DataFrame, at: str) -> pl.Series:
     strange = words.is_null() | ~words.is_in([*_YES, *_NO]).fill_null(False)
     if strange.any():
         row = int(strange.arg_max() or 0)
-        raise HumanDataError(f"{at}row {row + 1}: {table[BUY][row]!r} is neither yes nor no.", "Write yes/no or 1/0.")
+        value = shortened(repr(table[BUY][row]))
+        raise HumanDataError(f"{at}row {row + 1}: {value} is neither yes nor no.", "Write yes/no or 1/0.")
     return words.is_in(list(_YES))
 
 

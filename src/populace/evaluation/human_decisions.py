@@ -17,6 +17,7 @@ from typing import Literal
 import polars as pl
 
 from populace.base.errors import HumanDataError, UnknownNameError
+from populace.base.formatting import shortened
 from populace.base.table_files import UNREADABLE, check_plain_table, reading_problem
 from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks
 from populace.evaluation.human_answers import HumanAnswers
@@ -305,7 +306,8 @@ def _check_rows(table: pl.DataFrame, tasks: Mapping[str, DecisionTask], where: s
 
 def _refuse(rows: pl.DataFrame, where: str, problem: str) -> None:
     if rows.height:
-        row = rows.row(0, named=True)
+        cells = rows.row(0, named=True).items()
+        row = {name: shortened(value) if isinstance(value, str) else value for name, value in cells}
         raise HumanDataError(
             f"{where}, line {row['line']}: person {row['person']!r} in task {row['task']!r}: {problem.format(**row)}.",
             f"{rows.height:,} such rows." if rows.height > 1 else "",

@@ -19,7 +19,8 @@ from pydantic import Field
 from populace.base.document_lines import add_line, at_entry, csv_line
 from populace.base.documents import DocumentError, parse_json_object
 from populace.base.errors import PeopleError, QuestionnaireError
-from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
+from populace.base.formatting import shortened
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem, to_numbers
 from populace.engine.scenario import Scenario
 from populace.people import People
 from populace.tools.population import population
@@ -188,7 +189,8 @@ def _check_ids(ids: pl.Series) -> None:
     if later.any():
         row = int(later.arg_max() or 0)
         with at_entry(row):
-            raise QuestionnaireError(f"the id {ids[row]!r} stands for another respondent already.", "Ids must differ.")
+            name = shortened(repr(ids[row]))
+            raise QuestionnaireError(f"the id {name} stands for another respondent already.", "Ids must differ.")
 
 
 def check_weights(frame: pl.DataFrame, weight: str) -> None:
@@ -200,16 +202,17 @@ def check_weights(frame: pl.DataFrame, weight: str) -> None:
             f"there is no column of weights {weight!r}.", f"There are: {', '.join(frame.columns)}."
         )
     column = frame[weight]
-    values = column.cast(pl.Float64, strict=False)
+    values = to_numbers(column)
     usable = values.is_finite().fill_null(False) & (values >= 0).fill_null(False)
     if not usable.all():
         row = int((~usable).arg_max() or 0)
-        who = f"respondent {frame['id'][row]!r}" if "id" in frame.columns else f"row {row + 1}"
+        who = f"respondent {shortened(repr(frame['id'][row]))}" if "id" in frame.columns else f"row {row + 1}"
         with at_entry(row):
             if column[row] is None:
                 raise QuestionnaireError(f"{who} has no weight in the column {weight!r}.", "Give everybody a weight.")
             raise QuestionnaireError(
-                f"the weight of {who} in the column {weight!r} is {column[row]!r}.", "Weights are numbers, 0 or more."
+                f"the weight of {who} in the column {weight!r} is {shortened(repr(column[row]))}.",
+                "Weights are numbers, 0 or more.",
             )
     if not (values > 0).any():
         raise QuestionnaireError(f"all weights in the column {weight!r} are zero.", "Give somebody a weight above 0.")
