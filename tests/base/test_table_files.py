@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import gzip
-import io
 import json
 import os
 import zlib
@@ -104,6 +103,24 @@ def test_a_parquet_file_that_unpacks_to_many_bytes_is_refused(tmp_path: Path) ->
         read_plain_table(tmp_path / "table.parquet", most=1_000_000)
 
 
+def varint(number: int, length: int) -> bytes:
+    """A number as Thrift writes it, with as many bytes as wanted."""
+    return bytes(number >> 7 * place & 127 | 128 for place in range(length - 1)) + bytes([number >> 7 * (length - 1)])
+
+
+def test_a_footer_that_names_fewer_bytes_than_the_pages_have_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"text": ["a" * 5_000_000]}).write_parquet(path, compression="zstd", statistics=False)
+    content = path.read_bytes()
+    column = pyarrow.parquet.read_metadata(path).row_group(0).column(0)
+    true = varint(column.total_uncompressed_size * 2, 4)
+    assert content.count(true) >= 1
+    path.write_bytes(content.replace(true, varint(200, 4)))
+    assert pl.read_parquet(path)["text"].str.len_bytes().item() == 5_000_000
+    with pytest.raises(DocumentError, match=r"unpacked it has 5,\d{3},\d{3} bytes"):
+        read_plain_table(path, most=1_000_000)
+
+
 def test_elements_of_lists_count_as_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame({"a": [[1] * 1000]}).write_parquet(tmp_path / "table.parquet")
     monkeypatch.setattr(table_files, "MAX_CELLS", 999)
@@ -154,14 +171,13 @@ def test_short_rows_below_many_columns_count_with_all_their_cells(
                                      b"PAR1" + b"\x19\xf1\xff\xff\xff\xff\x0f\0" + b"\x08\0\0\0PAR1"])  # fmt: skip
 def test_a_footer_that_is_none_is_said_to_be_damaged(content: bytes) -> None:
     with pytest.raises(DocumentError, match="not a Parquet file, or is damaged"):
-        ParquetSize.of(io.BytesIO(content))
+        ParquetSize.of(content)
 
 
 def test_a_footer_says_how_much_a_file_holds(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     pl.DataFrame({"a": range(1000), "b": [[True, False]] * 1000}).write_parquet(path, row_group_size=100)
-    with path.open("rb") as file:
-        size = ParquetSize.of(file)
+    size = ParquetSize.of(path.read_bytes())
     assert (size.rows, size.cells) == (1000, 3000)
     metadata = pyarrow.parquet.read_metadata(path)
     groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]

@@ -5,15 +5,21 @@ A footer is a structure of Thrift's compact protocol.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from mmap import mmap
+from typing import NamedTuple
 
 from populace.base.documents import DocumentError
 
 MAX_FOOTER_BYTES = 16_000_000
 """The largest footer that is read; it has some 200 bytes for each column of each group of rows."""
+
+MAX_PAGES = 500_000
+"""The most pages that are counted."""
+
+Buffer = bytes | mmap
+"""A file in memory, or as it lies on the disk."""
 
 _MAGIC = b"PAR1"
 _MOST_DEPTH = 16
@@ -34,17 +40,17 @@ class ParquetSize:
     unpacked_bytes: int
 
     @classmethod
-    def of(cls, file: BinaryIO) -> ParquetSize:
-        """What a file says of itself in its footer.
+    def of(cls, content: Buffer) -> ParquetSize:
+        """What a file says of itself in its footer, and, since a footer may lie about bytes, in the heads of its pages.
 
         Args:
-            file: The file, which is read from its beginning afterwards.
+            content: The file.
 
         Raises:
-            DocumentError: If the footer cannot be read.
+            DocumentError: If it cannot be read.
         """
         try:
-            footer = _footer(file)
+            footer = _footer(content)
             whole = StructureReader(footer).fields()
             groups = [StructureReader(footer, group).fields() for group in _elements(footer, whole.get(4))]
             chunks = [chunk for group in groups for chunk in _elements(footer, group.get(1))]
@@ -52,7 +58,8 @@ class ParquetSize:
             columns = [StructureReader(footer, place).fields() for place in places]
             rows = sum(_integer(footer, group.get(3)) for group in groups)
             cells = sum(_integer(footer, column.get(5)) for column in columns)
-            return cls(rows, cells, sum(_integer(footer, column.get(6)) for column in columns))
+            said = sum(_integer(footer, column.get(6)) for column in columns)
+            return cls(rows, cells, max(said, sum(_page_sizes(content, footer, columns))))
         except (IndexError, KeyError, ValueError) as error:
             raise DocumentError("it is not a Parquet file, or is damaged") from error
 
@@ -71,33 +78,36 @@ class StructureReader:
     Args:
         content: The footer.
         at: Where the structure begins in it.
+
+    Attributes:
+        at: Where reading has come to.
     """
 
-    def __init__(self, content: bytes, at: int = 0) -> None:
+    def __init__(self, content: Buffer, at: int = 0) -> None:
         self._content = content
-        self._at = at
+        self.at = at
         self._depth = 0
 
     def fields(self) -> dict[int, Field]:
         """The places of the fields, by number."""
         places: dict[int, Field] = {}
         number = 0
-        while head := self._content[self._at]:
-            begin = self._at
-            self._at += 1
+        while head := self._content[self.at]:
+            begin = self.at
+            self.at += 1
             number = number + (head >> 4) if head >> 4 else self.number() >> 1
-            value = self._at
+            value = self.at
             self._skip(head & 15)
-            places[number] = Field(begin, value, self._at)
-        self._at += 1
+            places[number] = Field(begin, value, self.at)
+        self.at += 1
         return places
 
     def number(self) -> int:
         """The number that begins here, with its sign in the lowest bit."""
         number = shift = 0
         while True:
-            byte = self._content[self._at]
-            self._at += 1
+            byte = self._content[self.at]
+            self.at += 1
             number |= (byte & 127) << shift
             if byte < 128:
                 return number
@@ -108,12 +118,12 @@ class StructureReader:
     def elements(self) -> Iterator[int]:
         """Where each structure of the list that begins here begins."""
         for kind in self._list():
-            yield self._at
+            yield self.at
             self._skip(kind)
 
     def _list(self) -> Iterator[int]:
-        head = self._content[self._at]
-        self._at += 1
+        head = self._content[self.at]
+        self.at += 1
         count = head >> 4 if head >> 4 < 15 else self.number()
         for _ in range(count):
             yield head & 15
@@ -122,14 +132,14 @@ class StructureReader:
         if kind in (1, 2):  # The value of a truth value is its kind.
             return
         if kind == 3:
-            self._at += 1
+            self.at += 1
         elif kind in (4, 5, 6):
             self.number()
         elif kind == 7:
-            self._at += 8
+            self.at += 8
         elif kind == 8:
             length = self.number()
-            self._at += length
+            self.at += length
         elif kind in (9, 10, 12):
             self._depth += 1
             if self._depth > _MOST_DEPTH:
@@ -142,30 +152,41 @@ class StructureReader:
             self._depth -= 1
         else:
             raise ValueError(f"there is no kind {kind}")
-        if self._at > len(self._content):
+        if self.at > len(self._content):
             raise ValueError("it ends within a field")
 
 
-def _footer(file: BinaryIO) -> bytes:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - 8, 0))
-    end = file.read(8)
-    length = int.from_bytes(end[:4], "little")
-    if end[4:] != _MAGIC or length > size - 12:
+def _footer(content: Buffer) -> bytes:
+    length = int.from_bytes(content[-8:-4], "little")
+    if content[-4:] != _MAGIC or length > len(content) - 12:
         raise ValueError("it does not end with a footer")
     if length > MAX_FOOTER_BYTES:
         raise DocumentError(f"its footer has {length:,} bytes; at most {MAX_FOOTER_BYTES:,} are read")
-    file.seek(size - 8 - length)
-    footer = file.read(length)
-    file.seek(0)
-    return footer
+    return content[-8 - length : -8]
 
 
-def _elements(footer: bytes, field: Field | None) -> Iterator[int]:
+def _page_sizes(content: Buffer, footer: bytes, columns: Sequence[Mapping[int, Field]]) -> Iterator[int]:
+    """The unpacked bytes of each page."""
+    pages = 0
+    for column in columns:
+        offsets = [_integer(footer, column[number]) for number in (9, 11) if number in column]
+        at = min(offset for offset in offsets if offset)
+        end = at + _integer(footer, column.get(7))
+        while at < end:
+            head = StructureReader(content, at)
+            fields = head.fields()
+            yield _integer(content, fields.get(2))
+            at = head.at + _integer(content, fields.get(3))
+            pages += 1
+            if pages > MAX_PAGES:
+                raise DocumentError(f"it has more than {MAX_PAGES:,} pages; write it again with larger ones")
+
+
+def _elements(footer: Buffer, field: Field | None) -> Iterator[int]:
     return iter(()) if field is None else StructureReader(footer, field.value).elements()
 
 
-def _integer(footer: bytes, field: Field | None) -> int:
+def _integer(footer: Buffer, field: Field | None) -> int:
     """A whole number; a negative one is no number of anything."""
     number = StructureReader(footer, field.value).number() if field is not None else 1
     if number & 1:

@@ -6,16 +6,18 @@ one value takes a few bytes in Parquet. What a file holds is therefore counted b
 
 import gzip
 import io
+import os
 import re
 import zlib
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import polars as pl
 
 from populace.base.documents import DocumentError, read_bytes
 from populace.base.formatting import shortened
-from populace.base.parquet_footer import ParquetSize
+from populace.base.parquet_footer import Buffer, ParquetSize
 
 MAX_TABLE_BYTES = 1_000_000_000
 """The most bytes of a table that are read, also once they are unpacked."""
@@ -49,8 +51,8 @@ def read_plain_table(path: Path, *, most: int | None = None, flat: bool = False,
     if path.suffix.lower() == ".gz":
         content = _unpacked(content, most)
     if path.suffix.lower() == ".parquet":
-        _check_parquet(file := io.BytesIO(content), most)
-        table = pl.read_parquet(file)
+        _check_parquet(content, most)
+        table = pl.read_parquet(io.BytesIO(content))
     else:
         _check_csv(content)
         table = pl.read_csv(io.BytesIO(content), **settings)
@@ -67,7 +69,10 @@ def check_plain_table(path: Path, *, most: int | None = None) -> None:
     most = MAX_TABLE_BYTES if most is None else most
     if path.suffix.lower() == ".parquet":
         with path.open("rb") as file:
-            _check_parquet(file, most)
+            if not os.fstat(file.fileno()).st_size:
+                raise DocumentError("it is empty")
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                _check_parquet(content, most)
     else:
         _check_csv(read_bytes(path, most=most))
 
@@ -126,8 +131,8 @@ def _unpacked(content: bytes, most: int) -> bytes:
     return content
 
 
-def _check_parquet(file: BinaryIO, most: int) -> None:
-    size = ParquetSize.of(file)
+def _check_parquet(content: Buffer, most: int) -> None:
+    size = ParquetSize.of(content)
     if size.unpacked_bytes > most:
         raise DocumentError(f"unpacked it has {size.unpacked_bytes:,} bytes; at most {most:,} are read: divide it")
     _check_size(size.rows, size.cells)
