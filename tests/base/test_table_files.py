@@ -232,3 +232,18 @@ def test_messages_about_rows_quote_only_the_beginning_of_a_long_cell(tmp_path: P
         HumanDecisions.read(tmp_path)
     for raised in (bad_answer, bad_level, bad_id, bad_decision):
         assert len(raised.value.what) < 400
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "zstd", "brotli", "lz4"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("rows", [0, 3000])
+def test_files_of_other_writers_are_counted(codec: str, version: str, rows: int, tmp_path: Path) -> None:
+    columns = {"a": range(rows), "s": [f"x{n % 7}" for n in range(rows)], "l": [[1, 2]] * rows, "n": [None] * rows}
+    table = pyarrow.table({name: list(values) for name, values in columns.items()})
+    path = tmp_path / "table.parquet"
+    pyarrow.parquet.write_table(
+        table, path, compression=codec, data_page_version=version, row_group_size=700, data_page_size=2000
+    )
+    size = ParquetSize.of(path.read_bytes())
+    assert (size.rows, size.cells) == (rows, rows * 5)
+    assert read_plain_table(path).height == rows

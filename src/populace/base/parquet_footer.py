@@ -170,7 +170,7 @@ def _page_sizes(content: Buffer, footer: bytes, columns: Sequence[Mapping[int, F
     pages = 0
     for column in columns:
         offsets = [_integer(footer, column[number]) for number in (9, 11) if number in column]
-        at = min(offset for offset in offsets if offset)
+        at = min((offset for offset in offsets if offset), default=0)  # A chunk without values has no pages.
         end = at + _integer(footer, column.get(7))
         while at < end:
             head = StructureReader(content, at)
