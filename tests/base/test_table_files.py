@@ -121,6 +121,17 @@ def test_a_footer_that_names_fewer_bytes_than_the_pages_have_is_not_believed(tmp
         read_plain_table(path, most=1_000_000)
 
 
+def test_a_footer_that_names_fewer_values_than_the_pages_have_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"a": [[1] * 5_000_000]}).write_parquet(path, compression="zstd", statistics=False)
+    content = path.read_bytes()
+    place = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    footer = content[place:].replace(varint(10_000_000, 4), varint(20, 4))
+    path.write_bytes(content[:place] + footer)
+    assert pl.read_parquet(path)["a"].list.len().item() == 5_000_000
+    assert ParquetSize.of(path.read_bytes()).cells == 5_000_000
+
+
 def test_elements_of_lists_count_as_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame({"a": [[1] * 1000]}).write_parquet(tmp_path / "table.parquet")
     monkeypatch.setattr(table_files, "MAX_CELLS", 999)

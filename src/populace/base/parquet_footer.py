@@ -41,7 +41,7 @@ class ParquetSize:
 
     @classmethod
     def of(cls, content: Buffer) -> ParquetSize:
-        """What a file says of itself in its footer, and, since a footer may lie about bytes, in the heads of its pages.
+        """What a file says of itself in its footer, and, since a footer may lie, in the heads of its pages.
 
         Args:
             content: The file.
@@ -58,8 +58,13 @@ class ParquetSize:
             columns = [StructureReader(footer, place).fields() for place in places]
             rows = sum(_integer(footer, group.get(3)) for group in groups)
             cells = sum(_integer(footer, column.get(5)) for column in columns)
-            said = sum(_integer(footer, column.get(6)) for column in columns)
-            return cls(rows, cells, max(said, sum(_page_sizes(content, footer, columns))))
+            unpacked = sum(_integer(footer, column.get(6)) for column in columns)
+            pages = list(_page_sizes(content, footer, columns))
+            return cls(
+                rows,
+                max(cells, sum(values for values, _ in pages)),
+                max(unpacked, sum(length for _, length in pages)),
+            )
         except (IndexError, KeyError, ValueError) as error:
             raise DocumentError("it is not a Parquet file, or is damaged") from error
 
@@ -165,8 +170,8 @@ def _footer(content: Buffer) -> bytes:
     return content[-8 - length : -8]
 
 
-def _page_sizes(content: Buffer, footer: bytes, columns: Sequence[Mapping[int, Field]]) -> Iterator[int]:
-    """The unpacked bytes of each page."""
+def _page_sizes(content: Buffer, footer: bytes, columns: Sequence[Mapping[int, Field]]) -> Iterator[tuple[int, int]]:
+    """The values and the unpacked bytes of each page."""
     pages = 0
     for column in columns:
         offsets = [_integer(footer, column[number]) for number in (9, 11) if number in column]
@@ -175,7 +180,9 @@ def _page_sizes(content: Buffer, footer: bytes, columns: Sequence[Mapping[int, F
         while at < end:
             head = StructureReader(content, at)
             fields = head.fields()
-            yield _integer(content, fields.get(2))
+            data = fields.get(5) or fields.get(8)  # Else it is a dictionary, whose values are no cells.
+            values = _integer(content, StructureReader(content, data.value).fields().get(1)) if data else 0
+            yield values, _integer(content, fields.get(2))
             at = head.at + _integer(content, fields.get(3))
             pages += 1
             if pages > MAX_PAGES:
