@@ -117,6 +117,8 @@ def reading_problem(error: BaseException) -> str:
         >>> reading_problem(pl.exceptions.ComputeError("not a Parquet file"))
         'not a Parquet file'
     """
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
     return "it is damaged" if isinstance(error, pl.exceptions.PanicException) else shortened(str(error), 300)
 
 

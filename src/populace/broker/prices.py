@@ -13,7 +13,7 @@ from typing import Any
 from populace.base.documents import read_text
 from populace.base.errors import UsageError
 from populace.base.folders import user_folder
-from populace.base.formatting import shortened
+from populace.base.table_files import reading_problem
 from populace.models import Model, ModelTraits, Reply, model_traits
 
 EXAMPLE = """currency = "USD"
@@ -114,7 +114,7 @@ def _current_table() -> tuple[str, dict[str, Price]]:
         return "", {}
     except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise UsageError(
-            f"the price table {path} cannot be read: {shortened(error, 300)}.",
+            f"the price table {path} cannot be read: {reading_problem(error)}.",
             'It begins with currency = "USD"; each entry is ["pattern"] with prompt and completion, money for a '
             "million tokens.",
         ) from error
