@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import hashlib
 import json
 import os
 import zlib
@@ -24,7 +25,7 @@ from populace.base.table_files import UNREADABLE, read_plain_table, reading_prob
 from populace.evaluation.human_answers import EvaluationItem, HumanAnswers, read_answer_table
 from populace.evaluation.human_curves import HumanCurve, read_human_table
 from populace.evaluation.human_decisions import HumanDecisions
-from populace.surveys.respondents import read_respondents
+from populace.surveys.respondents import Respondents, read_respondents
 from populace.worlds.web.tables import read_web_table
 
 TASK = {"id": "t", "family": "f", "question": "Tea?", "options": ["yes", "no"], "licence": "CC0"}
@@ -258,3 +259,15 @@ def test_files_of_other_writers_are_counted(codec: str, version: str, rows: int,
     size = ParquetSize.of(path.read_bytes())
     assert (size.rows, size.cells) == (rows, rows * 5)
     assert read_plain_table(path).height == rows
+
+
+def test_respondents_that_a_survey_kept_are_read_with_the_same_care(tmp_path: Path) -> None:
+    path = tmp_path / "kept.parquet"
+    path.write_bytes(b"no table")
+    kept = Respondents(file=str(path), sha256=hashlib.sha256(b"no table").hexdigest())
+    with pytest.raises(PopulaceError, match="kept.parquet could not be read: it is not a Parquet file"):
+        kept.read()
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(PopulaceError, match="are not at .* any more: it is not a plain file"):
+        kept.read()

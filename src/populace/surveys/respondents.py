@@ -17,10 +17,10 @@ import pydantic
 from pydantic import Field
 
 from populace.base.document_lines import add_line, at_entry, csv_line
-from populace.base.documents import DocumentError, parse_json_object
+from populace.base.documents import DocumentError, parse_json_object, read_bytes
 from populace.base.errors import PeopleError, QuestionnaireError
 from populace.base.formatting import shortened
-from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem, to_numbers
+from populace.base.table_files import MAX_TABLE_BYTES, UNREADABLE, read_plain_table, reading_problem, to_numbers
 from populace.engine.scenario import Scenario
 from populace.people import People
 from populace.tools.population import population
@@ -101,17 +101,21 @@ class Respondents(pydantic.BaseModel):
         """The table; QuestionnaireError if the file is missing or was changed."""
         path = Path(self.file)
         try:
-            content = path.read_bytes()
-        except OSError as error:
+            content = read_bytes(path, most=MAX_TABLE_BYTES)
+        except (OSError, DocumentError) as error:
+            problem = getattr(error, "strerror", None) or error
             raise QuestionnaireError(
-                f"the respondents of this survey are not at {path} any more: {error.strerror}.",
+                f"the respondents of this survey are not at {path} any more: {problem}.",
                 "Put the file back, or begin the survey again.",
             ) from error
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise QuestionnaireError(
                 f"{path} is not the table of respondents that this survey began with.", "Begin the survey again."
             )
-        return pl.read_parquet(io.BytesIO(content))
+        try:
+            return read_plain_table(path)
+        except UNREADABLE as error:
+            raise QuestionnaireError(f"{path} could not be read: {reading_problem(error)}.") from error
 
 
 def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
