@@ -26,7 +26,7 @@ from support.received import FILE_COMMANDS, Received, outcome
 COUNT = 300
 AUDIT_SEEDS = range(*map(int, os.environ.get("POPULACE_AUDIT_SEEDS", "0:2000").split(":")))
 """The changes of an audit; a part of them may be named."""
-WEIGHTS = [4, 2, 3, 4, 3, 2, *[1] * len(FILE_COMMANDS)]
+WEIGHTS = [4, 2, 3, 4, 3, 2, 2, 2, *[1] * len(FILE_COMMANDS)]
 TABLE = Path(__file__).parents[1] / "build" / "audit" / "received-files.md"
 
 

@@ -45,6 +45,26 @@ def test_a_currency_that_is_no_short_text_is_refused(unit, prices):
         currency()
 
 
+@pytest.mark.parametrize(
+    "amount",
+    ["1" + "0" * 400, "1" + "0" * 9000, "nan", "inf", "-1", "true2", '"x"', "[1]", "[" * 5000, "{a = 1}", "1979-05-27"],
+)
+@pytest.mark.parametrize("kind", ["prompt", "completion"])
+def test_an_amount_that_is_no_price_is_refused(kind, amount, prices):
+    other = "completion" if kind == "prompt" else "prompt"
+    prices.write_text(f'["http://*"]\n{kind} = {amount}\n{other} = 1\n')
+    with pytest.raises(UsageError, match="the price table .* cannot be read: ") as raised:
+        price_of("http://127.0.0.1:1/v1#x")
+    assert len(raised.value.what) < 600
+
+
+@pytest.mark.parametrize("text", ["a = 5", "a = [5]", "[a]", "[" * 5000, "currency = 'EUR'\n[[a]]\nprompt = 1"])
+def test_a_table_without_prices_is_refused(text, prices):
+    prices.write_text(text + "\n")
+    with pytest.raises(UsageError, match="the price table .* cannot be read: "):
+        currency()
+
+
 def test_an_unknown_price_is_no_cost_of_nothing(prices):
     assert cost_text(0.0, FREE) == "no cost"
     assert cost_text(0.0, None) == "cost unknown, as no price is known"

@@ -12,6 +12,7 @@ import pytest
 
 from populace.base.errors import HumanDataError, UnknownNameError
 from populace.evaluation import DecisionTask, HumanDecisions
+from populace.evaluation.task_situations import task_situations
 
 CARDS: list[dict[str, Any]] = [
     {"id": "tea", "family": "attitude", "question": "Tea or coffee?", "options": ["tea", "coffee"], "licence": "CC0",
@@ -185,3 +186,12 @@ def test_the_part_of_a_person_follows_from_the_name_alone_and_sessions_are_held_
 def test_a_split_with_an_empty_part_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HumanDataError, match="no task falls into the"):
         HumanDecisions.read(corpus(tmp_path)).split("task")
+
+
+@pytest.mark.parametrize("profile", ["{1}", '{"age": }', "{{}}"])
+def test_a_profile_that_is_no_object_is_refused(profile: str) -> None:
+    task = DecisionTask("tea", "attitude", "Tea or coffee?", "CC0", ("tea", "coffee"))
+    rows = {"task": ["tea"] * 2, "person": ["a", "b"], "answer": ["tea", "tea"], "profile": ["{}", profile]}
+    decisions = HumanDecisions.from_table(pl.DataFrame(rows), {"tea": task})
+    with pytest.raises(HumanDataError, match="a `profile` cannot be read"):
+        task_situations(decisions)

@@ -194,6 +194,63 @@ def test_a_file_of_a_newer_version_is_refused() -> None:
         FeedbackStore().table()
 
 
+WRONG = {
+    "item": [1, None, [1], {"a": 1}], "rater": [None, 5], "verdict": [None, 5, "liked"], "person": [None, [1], 0.5, 2**63],
+    "score": ["x", float("nan"), 10**30, 3.5, 0, 6, True], "step": ["x", 2**63, [1]], "seed": ["x"], "run": [[1], 5],
+    "messages": [5, ["x"], [{"role": 1, "content": "x"}], [{}]], "held": [5], "schema": ["x", True, None, -(2**64)],
+    "arm": [{}], "model": [5], "rewrite": [[1]], "value": [5], "kind": [[1]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+def test_a_line_that_is_no_feedback_is_named_and_the_others_count(name: str, value: Any) -> None:
+    feedback = FeedbackStore()
+    feedback.score(one(), "ada", 4)
+    feedback.score(one(), "ben", 2)
+    path = feedback.folder / "ada.jsonl"
+    line = json.loads(path.read_text()) | {"item": "other", name: value}
+    path.write_text(path.read_text() + json.dumps(line) + "\n")
+    result = CliRunner().invoke(cli, ["feedback", "--by", "run"])
+    assert result.exit_code == 0, result.output
+    assert feedback.counts()["scored"].to_list() == [1, 1]
+    (problem,) = feedback.problems()
+    assert problem.startswith(f"ada.jsonl, line 2: this is not feedback: {name}: ")
+    assert "ada.jsonl, line 2" in result.output and feedback.unreadable() == 0
+
+
+@pytest.mark.parametrize("name", ["item", "rater", "verdict", "person", "schema"])
+def test_a_line_without_what_it_needs_is_named(name: str) -> None:
+    feedback = FeedbackStore()
+    feedback.score(one(), "ada", 4)
+    path = feedback.folder / "ada.jsonl"
+    line = json.loads(path.read_text())
+    del line[name]
+    path.write_text(json.dumps(line) + "\n[1]\n5\n")
+    assert feedback.table().is_empty()
+    assert [each.partition(": this is")[0] for each in feedback.problems()] == [
+        f"ada.jsonl, line {n}" for n in (1, 2, 3)
+    ]
+    assert feedback.problems(1)[1:] == ["2 more lines or files."]
+
+
+def test_a_file_that_is_no_raters_is_named_and_the_others_count() -> None:
+    feedback = FeedbackStore()
+    feedback.score(one(), "ada", 4)
+    (feedback.folder / "bad name!.jsonl").write_text("{}\n")
+    (feedback.folder / "cy.jsonl").mkdir()
+    assert feedback.counts()["rater"].to_list() == ["ada"]
+    assert feedback.problems() == ["bad name!.jsonl: this cannot be the file of a rater."]
+    assert CliRunner().invoke(cli, ["feedback"]).exit_code == 0
+
+
+def test_a_copy_under_another_name_does_not_count_a_rater_twice() -> None:
+    feedback = FeedbackStore()
+    feedback.score(one(), "ada", 4)
+    (feedback.folder / "ben.jsonl").write_text((feedback.folder / "ada.jsonl").read_text())
+    assert feedback.counts().select("rater", "scored").rows() == [("ada", 1)]
+    assert feedback.problems() == ["ben.jsonl, line 1: this is feedback of another rater than the file's."]
+
+
 @pytest.mark.parametrize("name", ["", "  ", "../ada", "a/b", ".hidden", "a" * 65, "a\n", "a\0b", "-x"])
 def test_a_name_that_could_leave_the_folder_is_refused(name: str) -> None:
     if name == "a\n":

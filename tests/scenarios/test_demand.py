@@ -71,6 +71,32 @@ def test_products_that_cannot_be_sold_are_refused(tmp_path: Path, text: str, wor
         read_products(path)
 
 
+PRODUCT = 'name = "milk"\ndescription = "fresh"\ncategory = "milk"\nunit = "1 litre"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["product = 5", "product = [{name = 'a'}, 5]", "product = " + "[" * 5000, "product = [[]]", "product = {a = 1}", "[[product]]\nname = [1]",
+     "product = 'x'", f"[[product]]\n{PRODUCT}price = [1]", f"[[product]]\n{PRODUCT}price = {{a = 1}}", f"[[product]]\n{PRODUCT}price = 1979-05-27",
+     f"[[product]]\n{PRODUCT}price = 1{'0' * 400}", f"[[product]]\n{PRODUCT}price = 1{'0' * 9000}", f"[[product]]\n{PRODUCT}price = true",
+     f"[[product]]\n{PRODUCT}price = nan", f"[[product]]\n{PRODUCT}", "product = []", "", "[["],
+)  # fmt: skip
+def test_a_file_of_something_else_than_products_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "products.toml"
+    path.write_text(text)
+    with pytest.raises(ParameterError, match="products.toml") as raised:
+        read_products(path)
+    assert "recursion" not in raised.value.what
+
+
+def test_products_of_a_file_are_read_with_their_prices(tmp_path: Path) -> None:
+    path = tmp_path / "products.toml"
+    path.write_text(
+        f"[[product]]\n{PRODUCT}price = 1.1\nextra = [1]\n[[product]]\n{PRODUCT.replace('milk', 'tea')}price = 2\n"
+    )
+    assert read_products(path).select("name", "price").rows() == [("milk", 1.1), ("tea", 2.0)]
+
+
 def test_a_price_below_zero_is_refused() -> None:
     with pytest.raises(ParameterError, match="below zero"):
         demand_study(points=(-0.2, 1.0))

@@ -17,7 +17,9 @@ import click
 from populace import simulate
 from populace.base.errors import PopulaceError
 from populace.cli import cli
+from populace.engine.workspace import Workspace
 from populace.experiments import Experiment
+from populace.feedback import FeedbackStore, Queue
 from populace.models import SMOLLM2
 from populace.scenarios.forum import Forum
 from populace.scenarios.norms import Norms
@@ -57,7 +59,7 @@ RUN_COMMANDS = [
     ("resume", "RUN"),
     ("fork", "RUN", "--at", "2", "--model", "scripted:cast"),
 ]
-WRITING = ("interview", "resume", "fork", "whatif", "multiverse", "judge", "believability")
+WRITING = ("discern", "interview", "resume", "fork", "whatif", "multiverse", "judge", "believability")
 """Commands that write into the workspace, which is put back after them."""
 NORMS_COMMANDS = [*RUN_COMMANDS, ("ask-again", "RUN", "--step", "1", "--person", "0", "--temperature", "0.5")]
 ROBUST = ("robust", "RUN", "--dry-run", "--seeds", "2")
@@ -74,6 +76,11 @@ BELIEVABILITY_COMMANDS = [
     ("believability", "FORUM"),
     ("believability", "FORUM", "--dry-run"),
     ("believability", "--list"),
+]
+RATING_COMMANDS = [("feedback",), ("feedback", "--by", "run")]
+DISCERN_COMMANDS = [
+    ("discern", "--study", "pairs", "--report"),
+    ("discern", "--study", "pairs", "--model", "scripted:cast"),
 ]
 EXPERIMENT_COMMANDS = [
     ("report", "EXPERIMENT", "--to", "OUT"),
@@ -180,10 +187,16 @@ class Received:
 
     def write_judgements(self, files: Path) -> None:
         """Let scripts judge posts, pairs of threads and interviews, so that there are files of judgements."""
+        feedback, queue = FeedbackStore(self.place), Queue.of(Workspace(self.place), [self.run], "decision", 4)
+        for number, item in enumerate(queue.draw(Workspace(self.place), 0).items):
+            for rater in ("ada", "ben"):
+                feedback.score(item, rater, number % 5 + 1)
         ratings = ("--model", "scripted:uniform", "--answers", str(files / "ratings.jsonl"))
         for words in (
             ("judge", self.forum, "--model", "scripted:cast", "--ask", "civil"),
             ("discern", self.forum, "--real", str(files / "real.jsonl"), *ratings),
+            ("discern", self.forum, "--real", str(files / "real.jsonl"), "--study", "pairs"),
+            ("discern", "--study", "pairs", "--model", "scripted:uniform"),
             (
                 "believability",
                 self.forum,
@@ -218,6 +231,8 @@ class Received:
             (folders[self.forum], [*RUN_COMMANDS, *FORUM_COMMANDS], {"RUN": self.forum, "OTHER": self.run}),
             (experiment, EXPERIMENT_COMMANDS, {"EXPERIMENT": self.experiment}),
             (judged, BELIEVABILITY_COMMANDS, {}),
+            (sorted((self.place / "feedback").iterdir()), RATING_COMMANDS, {}),
+            (sorted((self.place / "discern" / "pairs").iterdir()), DISCERN_COMMANDS, {}),
             *loose,
         ]
 

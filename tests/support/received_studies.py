@@ -69,10 +69,20 @@ judges: ["scripted:cast"]
 EVALUATE = ("evaluate", "PREDICTIONS", "HUMAN", "--others", "OTHERS", "--items", "TEA", "--to", "OUT")
 PANEL = ("panel", "PANEL", "--items", "ITEMS", "--people", "2", "--estimate", "--model", "scripted:cast")
 TASKS = ("tasks", "TASKS", "--estimate", "--model", "scripted:cast")
+PRODUCTS = """[[product]]
+name = "milk"
+description = "fresh"
+category = "milk"
+unit = "1 litre"
+price = 1.2
+"""
 TOWN = ("run", "party", "--days", "1", "--residents", "3", "--decider", "rule", "--news", "FILE")
 STUDY_COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "causal.yaml": [("causal", "FILE", "--check")],
     "demand.csv": [("demand", "--human", "FILE", "--check")],
+    "products.toml": [("demand", "--products", "FILE", "--check")],
+    "people.parquet": [("survey", "FILE", "QUESTIONNAIRE", "--estimate", "--model", "scripted:cast")],
+    "human.parquet": [("evaluate", "PREDICTIONS", "FILE", "--others", "OTHERS", "--items", "TEA", "--to", "OUT")],
     "predictions.csv": [EVALUATE],
     "human.csv": [EVALUATE],
     "others.csv": [EVALUATE],
@@ -99,6 +109,7 @@ def study_names(files: Path) -> dict[str, str]:
 def write_studies(files: Path, base_sha256: str, run: str) -> None:
     """Write all files; the adapter says that it belongs to a base with this hash, a study is about this run."""
     texts = {"causal.yaml": CAUSAL, "news.toml": NEWS, "training.yaml": TRAINING, "correction.yaml": CORRECTION}
+    texts["products.toml"] = PRODUCTS
     texts["believability.yaml"] = BELIEVABILITY.replace("RUN", run)
     texts["tea.yaml"] = 'items:\n  - {id: tea, type: single, text: "Do you like tea?", options: ["no", "yes"]}\n'
     texts["items.csv"] = "id,text,options,role\ntea,Do you like tea?,yes|no,target\nmilk,Milk?,yes|no,context\n"
@@ -106,7 +117,10 @@ def write_studies(files: Path, base_sha256: str, run: str) -> None:
         (files / name).write_text(text)
     people = [f"p{number}" for number in range(6)]
     answers = pl.DataFrame({"person": people, "item": "tea", "answer": ["yes", "no"] * 3})
-    answers.with_columns(retest=pl.Series(["yes", "yes", "no"] * 2)).write_csv(files / "human.csv")
+    human = answers.with_columns(retest=pl.Series(["yes", "yes", "no"] * 2))
+    human.write_csv(files / "human.csv")
+    human.write_parquet(files / "human.parquet")
+    pl.DataFrame({"id": [1, 2], "sex": ["female", "male"], "age": [30, 41]}).write_parquet(files / "people.parquet")
     answers.write_csv(files / "predictions.csv")
     waves = [
         pl.DataFrame({"person": people, "wave": wave, "age": range(20, 26), "tea": ["yes", "no"] * 3, "milk": "yes"})

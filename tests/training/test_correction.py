@@ -140,6 +140,41 @@ def test_a_base_that_answers_nothing_is_named_with_its_answers(
         Correction(plan(place, seeds=[1], control=False), tmp_path / "c").run()
 
 
+NO_OBJECTS = [b"{", b"[]", b"5", b"", b"\xff", b"[" * 5000, b'{"a": ' * 5000]
+
+
+@pytest.mark.parametrize("content", NO_OBJECTS)
+def test_a_plan_in_the_folder_that_cannot_be_read_is_named(place: Path, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "plan.json").write_bytes(content)
+    with pytest.raises(TrainingError, match="plan.json: it is"):
+        Correction(plan(place), tmp_path)
+
+
+RESULT = {
+    "seed": 1,
+    "arm": "control",
+    "round": 0,
+    "score": 0.5,
+    "score_count": 2,
+    "drift": 0,
+    "mass": 1.0,
+    "lessons": 3,
+}
+
+
+@pytest.mark.parametrize(
+    "content", [*filter(None, NO_OBJECTS), b"{}", *(json.dumps({**RESULT, name: [1]}).encode() for name in RESULT)]
+)
+def test_a_result_that_cannot_be_read_is_named_with_its_line(place: Path, tmp_path: Path, content: bytes) -> None:
+    correction = Correction(plan(place), tmp_path)
+    good = json.dumps(RESULT).encode() + b"\n" + json.dumps({**RESULT, "score": float("nan")}).encode() + b"\n"
+    (tmp_path / "results.jsonl").write_bytes(good)
+    assert len(correction.results) == 2
+    (tmp_path / "results.jsonl").write_bytes(good + content + b"\n")
+    with pytest.raises(TrainingError, match=r"results.jsonl(, line 3)?: [a-z]"):
+        correction.run()
+
+
 def test_seeds_can_be_added_to_a_correction_and_nothing_else_changed(place: Path, tmp_path: Path) -> None:
     Correction(plan(place, seeds=[1]), tmp_path / "c")
     assert Correction(plan(place, seeds=[1, 2]), tmp_path / "c").plan.seeds == (1, 2)

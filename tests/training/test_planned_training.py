@@ -419,3 +419,26 @@ def test_too_few_people_of_sessions_are_named(tmp_path, tiny_base):
     plan = TrainingPlan.read(plan_file(tmp_path, tiny_base, data=[{"sessions": {"people": 1, "shops": 2}}]))
     with pytest.raises(TrainingError, match="no session of made-up web sessions is in the part"):
         PlannedTraining(plan, tmp_path / "out")
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"5", b"", b"\xff", b"[" * 5000, b'{"test": 5}'])
+def test_figures_that_cannot_be_read_are_named(tiny_base: Path, corpus: Path, tmp_path: Path, content: bytes) -> None:
+    training = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base)), tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "figures.json").write_bytes(content)
+    with pytest.raises(TrainingError, match="figures.json: "):
+        training.figures()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff", b"step\n1\n", b"step,progress,loss,unseen_loss,tokens,targets\nx,1,1,,1,1\n", b"\x1f\x8b"]
+)
+def test_a_curve_that_cannot_be_read_is_named(tiny_base: Path, corpus: Path, tmp_path: Path, content: bytes) -> None:
+    training = PlannedTraining(TrainingPlan.read(plan_file(tmp_path, tiny_base)), tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    curve = tmp_path / "out" / "curve.csv"
+    curve.write_bytes(b"step,progress,loss,unseen_loss,tokens,targets\n1,0.5,2.5,,10,5\n2,1,nan,3,20,9\n")
+    assert [look.unseen_loss for look in training.looks()] == [None, 3.0]
+    curve.write_bytes(content)
+    with pytest.raises(TrainingError, match=r"curve.csv(, line 2)?: "):
+        training.looks()

@@ -58,6 +58,17 @@ def plural(count: int, noun: str, several: str = "") -> str:
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
+def shortened(text: object, most: int = 80) -> str:
+    """A text as a message quotes it: its beginning, where it is long.
+
+    Example:
+        >>> shortened("yes"), shortened("a long answer", 6)
+        ('yes', 'a long…')
+    """
+    string = str(text)
+    return string if len(string) <= most else f"{string[:most]}…"
+
+
 def time_of_day(seconds: int) -> str:
     """The time of day of a number of seconds since any midnight.
 

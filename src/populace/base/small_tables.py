@@ -20,6 +20,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.parquet_footer import StructureReader
 from populace.base.plain_tables import PlainTable, Table, TableTypes
 
 MAX_VALUES = 2048
@@ -166,8 +167,8 @@ def _schema(keys: tuple[tuple[str, _Key], ...]) -> _Schema | None:
     pl.DataFrame(schema=types).write_parquet(file, compression="uncompressed", statistics=False)
     content = file.getvalue()
     footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
-    fields = _Footer(footer).fields()
-    schema, pairs, orders = (footer[slice(*fields[number])] for number in (2, 5, 7))
+    fields = StructureReader(footer).fields()
+    schema, pairs, orders = (footer[fields[number].begin : fields[number].end] for number in (2, 5, 7))
     creator = b"\x18" + _varint(len(_CREATOR)) + _CREATOR
     width = _list_header(len(columns), 12)
     return _Schema(b"\x15\x02" + schema, tuple(columns), width, pairs + creator + orders + b"\x00")
@@ -310,54 +311,3 @@ _NUMBERS = _Numbers()
 def _list_header(count: int, kind: int) -> bytes:
     """The beginning of a list in Thrift: how many, and of what."""
     return bytes((count << 4 | kind,)) if count < 15 else bytes((0xF0 | kind,)) + _varint(count)
-
-
-class _Footer:
-    """Finds where the fields of a footer begin and end. It is a structure of Thrift's compact protocol."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self._at = 0
-
-    def fields(self) -> dict[int, tuple[int, int]]:
-        """The places of the fields, by number; each begins with its header."""
-        places: dict[int, tuple[int, int]] = {}
-        number = 0
-        while head := self._content[self._at]:
-            begin = self._at
-            self._at += 1
-            number = number + (head >> 4) if head >> 4 else self._read() >> 1
-            self._skip(head & 15)
-            places[number] = (begin, self._at)
-        self._at += 1
-        return places
-
-    def _read(self) -> int:
-        number = shift = 0
-        while True:
-            byte = self._content[self._at]
-            self._at += 1
-            number |= (byte & 127) << shift
-            if byte < 128:
-                return number
-            shift += 7
-
-    def _skip(self, kind: int) -> None:
-        if kind in (1, 2):  # The value of a truth value is its kind.
-            return
-        if kind == 3:
-            self._at += 1
-        elif kind in (4, 5, 6):
-            self._read()
-        elif kind == 7:
-            self._at += 8
-        elif kind == 8:
-            length = self._read()
-            self._at += length
-        elif kind in (9, 10):
-            head = self._content[self._at]
-            self._at += 1
-            for _ in range(head >> 4 if head >> 4 < 15 else self._read()):
-                self._skip(head & 15)
-        else:
-            self.fields()

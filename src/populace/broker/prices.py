@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from populace.base.documents import DocumentError, read_text
+from populace.base.documents import read_text
 from populace.base.errors import UsageError
 from populace.base.folders import user_folder
+from populace.base.table_files import reading_problem
 from populace.models import Model, ModelTraits, Reply, model_traits
 
 EXAMPLE = """currency = "USD"
@@ -111,9 +112,9 @@ def _current_table() -> tuple[str, dict[str, Price]]:
         return _read_table(path, state.st_mtime_ns, state.st_size)
     except (FileNotFoundError, NotADirectoryError):
         return "", {}
-    except (OSError, DocumentError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise UsageError(
-            f"the price table {path} cannot be read: {error}.",
+            f"the price table {path} cannot be read: {reading_problem(error)}.",
             'It begins with currency = "USD"; each entry is ["pattern"] with prompt and completion, money for a '
             "million tokens.",
         ) from error

@@ -206,12 +206,14 @@ def feedback_command(runs: tuple[str, ...], kind: str, size: int, purpose: str, 
         if unreadable
         else []
     )
+    notes += feedback.problems()
     measures, items = (agreement.measures.table(), agreement.measures.items) if agreement.measures else (None, 0)
     document = {"note": agreement.note, "measures": measures, "items": items}
     report_json({"raters": counts, "agreement": document, "scores": means}, notes)
     if not counts.height:
         begin = "Begin with: populace feedback RUN, then populace studio"
         out.print_line(f"Nobody judged anything in {feedback.folder}. {begin}")
+        warn(*notes)
         return
     table(counts, "Judged so far")
     facts([("agreement", _agreement_text(agreement))])

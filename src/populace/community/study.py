@@ -13,7 +13,7 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from populace.base.documents import read_json, refuse_outside_links
+from populace.base.documents import DocumentError, parse_json_object, read_text, refuse_outside_links
 from populace.base.errors import StorageError, UnknownNameError, UsageError
 from populace.base.randomness import stream
 from populace.community.community import Community
@@ -30,6 +30,7 @@ from populace.community.importers import from_csv, from_reddit
 from populace.engine.workspace import Workspace
 from populace.runs.reader import RunReader
 
+_AGAIN = "Make the study again under another name."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -151,8 +152,15 @@ class Study:
     @property
     def between(self) -> bool:
         """Whether each rater rates the pairs of one arm only."""
-        material = read_json(self.folder / "study.json")
-        return isinstance(material, dict) and bool(material.get("between"))
+        path = self.folder / "study.json"
+        try:
+            material = parse_json_object(read_text(path))
+        except (OSError, DocumentError) as error:
+            raise UsageError(f"{path} cannot be read: {error}.", _AGAIN) from error
+        between = material.get("between", False)
+        if not isinstance(between, bool):
+            raise UsageError(f"{path}: `between` is {between!r:.60}, neither true nor false.", _AGAIN)
+        return between
 
     @property
     def browsing(self) -> list[Conversation]:
@@ -203,6 +211,11 @@ def _line(pair: Pair) -> str:
 def _parse_pair(entry: dict[str, Any], where: str) -> Pair:
     complete = {"key", "arm", "goal", "seed", "real", "made"} <= entry.keys()
     if not complete or not all(isinstance(entry[side], dict) for side in ("real", "made")):
-        raise UsageError(f"{where}: this is not a pair of a study.", "Make the study again under another name.")
+        raise UsageError(f"{where}: this is not a pair of a study.", _AGAIN)
+    for name in ("key", "arm", "goal"):
+        if not isinstance(entry[name], str):
+            raise UsageError(f"{where}: `{name}` is {entry[name]!r:.60}, not a text.", _AGAIN)
+    if isinstance(entry["seed"], bool) or not isinstance(entry["seed"], int):
+        raise UsageError(f"{where}: `seed` is {entry['seed']!r:.60}, not a whole number.", _AGAIN)
     real, generated = (parse_conversation(entry[side], where) for side in ("real", "made"))
     return Pair(entry["key"], entry["arm"], entry["goal"], real, generated, entry["seed"])

@@ -6,7 +6,7 @@ answer at another time, where there is one. A second table describes the items.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,8 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import HumanDataError, UnknownNameError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.formatting import shortened
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 
 Matrix = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -113,7 +114,9 @@ class HumanAnswers:
         twice = table.group_by("person", "item").len().filter(pl.col("len") > 1).sort("person", "item")
         if twice.height:
             person, item, _ = twice.row(0)
-            raise HumanDataError(f"person {person!r} answers item {item!r} twice.", "Keep one answer, or give waves.")
+            raise HumanDataError(
+                f"person {shortened(person)!r} answers item {item!r} twice.", "Keep one answer, or give waves."
+            )
         people = tuple(table["person"].unique().sort().to_list())
         if not people:
             raise HumanDataError("nobody answers any of the items.")
@@ -150,7 +153,7 @@ class HumanAnswers:
         known = waves["wave"].unique().sort().to_list()
         for wave in (first, second):
             if str(wave) not in known:
-                raise HumanDataError(f"there is no wave {wave!r}.", f"There are: {', '.join(known)}.")
+                raise HumanDataError(f"there is no wave {wave!r}.", f"There are: {shortened(', '.join(known), 300)}.")
         if str(first) == str(second):
             raise HumanDataError(
                 f"wave {first!r} cannot be its own retest.", "Name another wave in which the same people were asked."
@@ -240,7 +243,7 @@ def _codes(table: pl.DataFrame, items: Sequence[EvaluationItem], people: Sequenc
         unknown = sorted(set(rows[column].cast(pl.String)) - set(options))
         if unknown:
             raise HumanDataError(
-                f"the {column} {unknown[0]!r} to item {item.id!r} is not one of its options.",
+                f"the {column} {shortened(unknown[0])!r} to item {item.id!r} is not one of its options.",
                 f"The options are: {', '.join(item.options)}.",
             )
         who = rows["person"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
@@ -259,18 +262,17 @@ def _profiles(profiles: pl.DataFrame | None, people: Sequence[str]) -> pl.DataFr
     table = pl.DataFrame({"person": list(people)}).join(profiles, on="person", how="left", maintain_order="left")
     lacking = set(people) - set(profiles["person"])
     if lacking:
-        raise HumanDataError(f"person {min(lacking)!r} has no profile.", "Every person needs a row in the profiles.")
+        raise HumanDataError(
+            f"person {shortened(min(lacking))!r} has no profile.", "Every person needs a row in the profiles."
+        )
     return table.drop("person")
 
 
 def read_answer_table(path: Path) -> pl.DataFrame:
     """A CSV file, with all values as words, or a Parquet file."""
-    endings: Mapping[str, bool] = {".csv": True, ".gz": True, ".parquet": False}
-    if path.suffix.lower() not in endings or not path.is_file():
+    if path.suffix.lower() not in (".csv", ".gz", ".parquet") or not path.is_file():
         raise HumanDataError(f"{path} is not a CSV or Parquet file.", "Name one with person, item and answer.")
     try:
-        if endings[path.suffix.lower()]:
-            return pl.read_csv(path, infer_schema_length=0, null_values=["", "NA"])
-        return pl.read_parquet(path)
+        return read_plain_table(path, flat=True, infer_schema_length=0, null_values=["", "NA"])
     except UNREADABLE as error:
         raise HumanDataError(f"{path} could not be read: {reading_problem(error)}.") from error

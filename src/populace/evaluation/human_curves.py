@@ -7,9 +7,7 @@ rows of one person stay together) and `regular` (the usual level of the item). A
 
 from __future__ import annotations
 
-import gzip
 import importlib
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from populace.base.documents import MAX_BYTES, DocumentError, read_bytes
+from populace.base.documents import MAX_BYTES
 from populace.base.errors import HumanDataError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.formatting import shortened
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem, to_numbers
 from populace.causal.study import CausalStudy
 
 Numbers = npt.NDArray[np.float64]
@@ -165,16 +164,8 @@ def read_human_table(source: str | Path) -> pl.DataFrame:
         return _from_package(name)
     path = Path(source)
     try:
-        content = read_bytes(path)
-        if path.suffix == ".gz":
-            with gzip.open(io.BytesIO(content)) as unpacked:
-                content = unpacked.read(MAX_BYTES + 1)
-            if len(content) > MAX_BYTES:
-                raise DocumentError(f"unpacked it has more than {MAX_BYTES:,} bytes")
-        if path.name.endswith(".parquet"):
-            return pl.read_parquet(io.BytesIO(content))
-        return pl.read_csv(io.BytesIO(content), infer_schema_length=None, null_values=["", "NA"])
-    except (DocumentError, EOFError, *UNREADABLE) as error:
+        return read_plain_table(path, most=MAX_BYTES, flat=True, infer_schema_length=None, null_values=["", "NA"])
+    except UNREADABLE as error:
         raise HumanDataError(
             f"{path} could not be read: {reading_problem(error)}.", "Write the table as CSV in UTF-8 or as Parquet."
         ) from error
@@ -274,11 +265,11 @@ def _decisions(table: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def _finite(column: pl.Series, at: str) -> pl.Series:
-    values = column.cast(pl.Float64, strict=False)
+    values = to_numbers(column)
     bad = values.is_null() | ~values.is_finite().fill_null(False)
     if bad.any():
         row = int(bad.arg_max() or 0)
-        raise HumanDataError(f"{at}row {row + 1}: {column.name} {column[row]!r} is not a number.")
+        raise HumanDataError(f"{at}row {row + 1}: {column.name} {shortened(repr(column[row]))} is not a number.")
     return values
 
 
@@ -293,7 +284,8 @@ def _purchases(table: pl.DataFrame, at: str) -> pl.Series:
     strange = words.is_null() | ~words.is_in([*_YES, *_NO]).fill_null(False)
     if strange.any():
         row = int(strange.arg_max() or 0)
-        raise HumanDataError(f"{at}row {row + 1}: {table[BUY][row]!r} is neither yes nor no.", "Write yes/no or 1/0.")
+        value = shortened(repr(table[BUY][row]))
+        raise HumanDataError(f"{at}row {row + 1}: {value} is neither yes nor no.", "Write yes/no or 1/0.")
     return words.is_in(list(_YES))
 
 

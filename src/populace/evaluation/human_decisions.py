@@ -17,12 +17,15 @@ from typing import Literal
 import polars as pl
 
 from populace.base.errors import HumanDataError, UnknownNameError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.formatting import shortened
+from populace.base.table_files import UNREADABLE, check_plain_table, reading_problem
 from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks
 from populace.evaluation.human_answers import HumanAnswers
 
 MAX_DECISION_BYTES = 1_000_000_000
 """The largest file of decisions that is read."""
+MAX_UNPACKED_BYTES = 4_000_000_000
+"""The most bytes that a file of decisions may have once it is unpacked."""
 MAX_DECISIONS = 20_000_000
 """The most decisions that are read."""
 
@@ -248,6 +251,7 @@ def _chosen(
 
 def _load(path: Path, cards: Mapping[str, DecisionTask], chosen: Mapping[str, DecisionTask]) -> pl.DataFrame:
     """The rows of some tasks, with the line of each; rows of tasks without a card are kept, to be refused."""
+    check_plain_table(path, most=MAX_UNPACKED_BYTES)
     if path.suffix == ".parquet":
         scan = pl.scan_parquet(path).with_row_index("line", offset=1)
     else:
@@ -302,7 +306,8 @@ def _check_rows(table: pl.DataFrame, tasks: Mapping[str, DecisionTask], where: s
 
 def _refuse(rows: pl.DataFrame, where: str, problem: str) -> None:
     if rows.height:
-        row = rows.row(0, named=True)
+        cells = rows.row(0, named=True).items()
+        row = {name: shortened(value) if isinstance(value, str) else value for name, value in cells}
         raise HumanDataError(
             f"{where}, line {row['line']}: person {row['person']!r} in task {row['task']!r}: {problem.format(**row)}.",
             f"{rows.height:,} such rows." if rows.height > 1 else "",

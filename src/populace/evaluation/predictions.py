@@ -11,6 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from populace.base.errors import HumanDataError
+from populace.base.formatting import shortened
+from populace.base.table_files import to_numbers
 from populace.evaluation.human_answers import EvaluationItem, HumanAnswers, read_answer_table
 
 Matrix = npt.NDArray[np.float64]
@@ -140,9 +142,9 @@ def _long_distributions(table: pl.DataFrame, human: HumanAnswers, where: str) ->
     """The distributions in a table with a row for each person, item and option."""
     places = {person: row for row, person in enumerate(human.people)}
     table = table.with_columns(pl.col("person", "item", "option").cast(pl.String))
-    chances = pl.col("probability").cast(pl.Float64, strict=False)
+    table = table.with_columns(to_numbers(table["probability"]))
     table = table.filter(pl.col("person").is_in(list(places)) & pl.col("option").is_not_null())
-    table = table.with_columns(chances, who=pl.col("person").replace_strict(places, return_dtype=pl.Int64))
+    table = table.with_columns(who=pl.col("person").replace_strict(places, return_dtype=pl.Int64))
     distributions = []
     for item in human.items:
         mine = table.filter(pl.col("item") == item.id)
@@ -156,7 +158,8 @@ def _long_distributions(table: pl.DataFrame, human: HumanAnswers, where: str) ->
             if rows.height:
                 row = rows.row(0, named=True)
                 raise HumanDataError(
-                    f"{where}: person {row['person']!r}, item {item.id!r}: {problem}: {row['option']!r}."
+                    f"{where}: person {shortened(row['person'])!r}, item {item.id!r}: {problem}: "
+                    f"{shortened(row['option'])!r}."
                 )
         rows_of_item = np.full((len(places), len(item.options)), np.nan)
         people = mine["who"].to_numpy()

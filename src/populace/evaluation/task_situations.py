@@ -2,6 +2,8 @@
 
 import polars as pl
 
+from populace.base.errors import HumanDataError
+from populace.base.table_files import reading_problem
 from populace.evaluation.human_decisions import HumanDecisions
 
 
@@ -32,7 +34,13 @@ def situations_of_decisions(decisions: HumanDecisions) -> pl.DataFrame:
         rows = decisions.table.filter(pl.col("task") == name)
         tables.append(rows.with_columns(question=decisions.prompts(name)))
     table = pl.concat(tables)
-    table = table.with_columns(persona=_personas(table["profile"]))
+    try:
+        table = table.with_columns(persona=_personas(table["profile"]))
+    except pl.exceptions.PolarsError as error:
+        raise HumanDataError(
+            f"a `profile` cannot be read: {reading_problem(error)}.",
+            "It is a JSON object of texts and numbers, the same kind in every row.",
+        ) from error
     keys = ["task", "question", "persona"]
     numbered = table.select(keys).unique(maintain_order=True).with_row_index("situation")
     counts = table.group_by(keys).agg(pl.len().alias("decisions"))

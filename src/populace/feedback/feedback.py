@@ -12,24 +12,22 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
-from populace.base.documents import DocumentError, parse_json
 from populace.base.errors import StorageError, UnknownNameError, UsageError
-from populace.base.formatting import plural
+from populace.base.foreign import for_line
+from populace.base.formatting import plural, shortened
 from populace.engine.workspace import Workspace
 from populace.feedback.items import Item
+from populace.feedback.lines import SCHEMA, FeedbackFile, JudgementKind
 from populace.feedback.rewrite import parse_rewrite
 from populace.journal import now
 from populace.journal.segments import writing
 from populace.statistics import Agreement, agreement, mean
 
-SCHEMA = 1
-"""The version of the lines."""
 SCORES = (1, 2, 3, 4, 5)
-JudgementKind = Literal["scored", "rewritten", "skipped", "withdrawn"]
 
 _NAME = re.compile(r"\w[\w.-]{0,63}")
 _WHOLE, _TEXT = pl.Int64(), pl.String()
@@ -72,8 +70,8 @@ class FeedbackStore:
         self.folder = self.workspace.folder / "feedback"
 
     def raters(self) -> list[str]:
-        """The names of all raters."""
-        return sorted(path.stem for path in self.folder.glob("*.jsonl"))
+        """The names of all raters; files with other names are left out."""
+        return sorted(path.stem for path in self.folder.glob("*.jsonl") if _names_rater(path.stem))
 
     def score(self, item: Item, rater: str, score: int, *, queue: str = "", seed: int = 0) -> None:
         """Store a score from 1 (does not fit at all) to 5 (fits fully)."""
@@ -95,8 +93,7 @@ class FeedbackStore:
 
     def judgements(self, rater: str) -> dict[str, dict[str, Any]]:
         """The last feedback of a rater on every answer, by the key of the answer, without withdrawn feedback."""
-        lines, _ = self._lines(check_rater(rater))
-        last = {line["item"]: line for line in lines}
+        last = {line["item"]: line for line in self._file(check_rater(rater)).lines}
         return {key: line for key, line in last.items() if line["verdict"] != "withdrawn"}
 
     def table(self) -> pl.DataFrame:
@@ -111,7 +108,19 @@ class FeedbackStore:
 
     def unreadable(self) -> int:
         """The number of incomplete lines, as a killed process leaves them."""
-        return sum(self._lines(rater)[1] for rater in self.raters())
+        return sum(self._file(rater).incomplete for rater in self.raters())
+
+    def problems(self, most: int = 10) -> list[str]:
+        """What does not count: files that are no rater's, and lines that are no feedback, each named.
+
+        Args:
+            most: How many are named; the others are counted.
+        """
+        others = [path.name for path in sorted(self.folder.glob("*.jsonl")) if not _names_rater(path.stem)]
+        foreign = [f"{for_line(shortened(name))}: this cannot be the file of a rater." for name in others]
+        problems = foreign + [problem for rater in self.raters() for problem in self._file(rater).problems]
+        more = len(problems) - most
+        return problems[:most] + ([f"{plural(more, 'more line or file', 'more lines or files')}."] if more > 0 else [])
 
     def counts(self) -> pl.DataFrame:
         """For every rater: how many answers were scored, rewritten and skipped, and the mean score."""
@@ -186,24 +195,8 @@ class FeedbackStore:
             self.folder.mkdir(parents=True, exist_ok=True)
             _append(path, (json.dumps(line, ensure_ascii=False) + "\n").encode())
 
-    def _lines(self, rater: str) -> tuple[list[dict[str, Any]], int]:
-        path = self.folder / f"{rater}.jsonl"
-        lines, unreadable = [], 0
-        texts = path.read_text(encoding="utf-8", errors="replace").split("\n") if path.is_file() else []
-        for number, text in enumerate(texts, 1):
-            if not text.strip():
-                continue
-            try:
-                line = parse_json(text, nan=True)
-            except DocumentError:
-                unreadable += 1
-                continue
-            if not isinstance(line, dict) or not isinstance(line.get("schema"), int) or "item" not in line:
-                raise UsageError(f"{path}, line {number}: this is not feedback.", "Move the file away.")
-            if line["schema"] > SCHEMA:
-                raise UsageError(f"{path}, line {number} was written by a newer Populace.", "Upgrade Populace.")
-            lines.append(line)
-        return lines, unreadable
+    def _file(self, rater: str) -> FeedbackFile:
+        return FeedbackFile.read(self.folder / f"{rater}.jsonl")
 
 
 def check_rater(name: str) -> str:
@@ -215,6 +208,10 @@ def check_rater(name: str) -> str:
             "Use letters, digits, dots, dashes and underscores, beginning with a letter or digit, at most 64.",
         )
     return plain
+
+
+def _names_rater(name: str) -> bool:
+    return bool(_NAME.fullmatch(unicodedata.normalize("NFC", name)))
 
 
 def _append(path: Path, line: bytes) -> None:

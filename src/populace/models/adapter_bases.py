@@ -86,7 +86,7 @@ def read_base(path: str | Path, digest: str | None = None) -> AdapterBase:
     place = Path(path)
     try:
         return (_folder if place.is_dir() else _file)(place, digest or weights_sha256(place))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, OSError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, OSError) as error:
         raise ModelFileError(
             f"{place} could not be read as a model: {' '.join(str(error).split())[:300]}.",
             "The file may be cut short; fetch it again.",

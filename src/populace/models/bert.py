@@ -9,7 +9,6 @@ padding, and each text is a matrix product of its own.
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from populace.base.documents import parse_json_object
 from populace.base.errors import ModelFileError
+from populace.base.formatting import shortened
 
 Array = npt.NDArray[np.float32]
 
@@ -35,7 +36,7 @@ def read_safetensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     try:
         raw = np.memmap(path, np.uint8, mode="r")
         size = int(raw[:8].view("<u8")[0])
-        header = json.loads(raw[8 : 8 + size].tobytes())
+        header = parse_json_object(raw[8 : 8 + size].tobytes().decode())
         tensors = {}
         for name, entry in header.items():
             if name != "__metadata__":
@@ -43,8 +44,10 @@ def read_safetensors(path: Path) -> dict[str, npt.NDArray[Any]]:
                 data = raw[8 + size + begin : 8 + size + end]
                 tensors[name] = data.view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
         return tensors
-    except (ValueError, KeyError, TypeError, OSError, IndexError) as error:
-        raise ModelFileError(f"{path} is not a safetensors file: {error}.", "Remove it and fetch it again.") from error
+    except (ValueError, KeyError, TypeError, OSError, IndexError, OverflowError) as error:
+        raise ModelFileError(
+            f"{path} is not a safetensors file: {shortened(error, 300)}.", "Remove it and fetch it again."
+        ) from error
 
 
 class Bert:

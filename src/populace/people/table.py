@@ -18,7 +18,7 @@ import polars as pl
 from populace.base.errors import PeopleError, UnknownNameError
 from populace.base.foreign import for_line
 from populace.base.formatting import plural
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.base.templates import FEW
 from populace.base.values import kind_of
 from populace.people.columns import to_column
@@ -105,7 +105,7 @@ class People:
         if not path.is_file():
             raise PeopleError(f"there is no file {path}.", f"The current folder is {Path.cwd()}.")
         try:
-            frame = pl.read_csv(path) if path.suffix.lower() == ".csv" else pl.read_parquet(path)
+            frame = read_plain_table(path)
         except UNREADABLE as error:
             raise PeopleError(f"{path} could not be read: {reading_problem(error)}.") from error
         frame = with_id_column(frame, id, str(path))

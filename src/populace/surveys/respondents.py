@@ -17,9 +17,10 @@ import pydantic
 from pydantic import Field
 
 from populace.base.document_lines import add_line, at_entry, csv_line
-from populace.base.documents import DocumentError, parse_json_object
+from populace.base.documents import DocumentError, parse_json_object, read_bytes
 from populace.base.errors import PeopleError, QuestionnaireError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.formatting import shortened
+from populace.base.table_files import MAX_TABLE_BYTES, UNREADABLE, read_plain_table, reading_problem, to_numbers
 from populace.engine.scenario import Scenario
 from populace.people import People
 from populace.tools.population import population
@@ -100,17 +101,21 @@ class Respondents(pydantic.BaseModel):
         """The table; QuestionnaireError if the file is missing or was changed."""
         path = Path(self.file)
         try:
-            content = path.read_bytes()
-        except OSError as error:
+            content = read_bytes(path, most=MAX_TABLE_BYTES)
+        except (OSError, DocumentError) as error:
+            problem = getattr(error, "strerror", None) or error
             raise QuestionnaireError(
-                f"the respondents of this survey are not at {path} any more: {error.strerror}.",
+                f"the respondents of this survey are not at {path} any more: {problem}.",
                 "Put the file back, or begin the survey again.",
             ) from error
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise QuestionnaireError(
                 f"{path} is not the table of respondents that this survey began with.", "Begin the survey again."
             )
-        return pl.read_parquet(io.BytesIO(content))
+        try:
+            return read_plain_table(path)
+        except UNREADABLE as error:
+            raise QuestionnaireError(f"{path} could not be read: {reading_problem(error)}.") from error
 
 
 def read_respondents(source: Any, *, id: str = "id") -> pl.DataFrame:
@@ -188,7 +193,8 @@ def _check_ids(ids: pl.Series) -> None:
     if later.any():
         row = int(later.arg_max() or 0)
         with at_entry(row):
-            raise QuestionnaireError(f"the id {ids[row]!r} stands for another respondent already.", "Ids must differ.")
+            name = shortened(repr(ids[row]))
+            raise QuestionnaireError(f"the id {name} stands for another respondent already.", "Ids must differ.")
 
 
 def check_weights(frame: pl.DataFrame, weight: str) -> None:
@@ -200,16 +206,17 @@ def check_weights(frame: pl.DataFrame, weight: str) -> None:
             f"there is no column of weights {weight!r}.", f"There are: {', '.join(frame.columns)}."
         )
     column = frame[weight]
-    values = column.cast(pl.Float64, strict=False)
+    values = to_numbers(column)
     usable = values.is_finite().fill_null(False) & (values >= 0).fill_null(False)
     if not usable.all():
         row = int((~usable).arg_max() or 0)
-        who = f"respondent {frame['id'][row]!r}" if "id" in frame.columns else f"row {row + 1}"
+        who = f"respondent {shortened(repr(frame['id'][row]))}" if "id" in frame.columns else f"row {row + 1}"
         with at_entry(row):
             if column[row] is None:
                 raise QuestionnaireError(f"{who} has no weight in the column {weight!r}.", "Give everybody a weight.")
             raise QuestionnaireError(
-                f"the weight of {who} in the column {weight!r} is {column[row]!r}.", "Weights are numbers, 0 or more."
+                f"the weight of {who} in the column {weight!r} is {shortened(repr(column[row]))}.",
+                "Weights are numbers, 0 or more.",
             )
     if not (values > 0).any():
         raise QuestionnaireError(f"all weights in the column {weight!r} are zero.", "Give somebody a weight above 0.")
@@ -243,8 +250,8 @@ def _read_file(path: Path) -> pl.DataFrame:
         raise QuestionnaireError(f"there is no file {path}.")
     try:
         if ending == ".csv":
-            return _with_commas(pl.read_csv(path, infer_schema_length=None), path)
-        return pl.read_parquet(path) if ending == ".parquet" else _read_statistical(path, ending)
+            return _with_commas(read_plain_table(path, most=_MAX_CSV_BYTES, infer_schema_length=None), path)
+        return read_plain_table(path, flat=True) if ending == ".parquet" else _read_statistical(path, ending)
     except (UnicodeDecodeError, *UNREADABLE) as error:
         raise QuestionnaireError(f"{path} could not be read: {reading_problem(error)}.") from error
 

@@ -30,6 +30,7 @@ from populace.training.correction_runs import CorrectionRuns
 from populace.training.decision_records import option_shares, sample_decisions
 from populace.training.human_targets import HumanTargets
 from populace.training.lessons import Lessons
+from populace.training.own_files import check_own_values, parse_own_json, read_own_text
 from populace.training.sequences import ModelVocabulary
 from populace.training.training_state import locked_folder, write_text
 
@@ -90,8 +91,8 @@ class Correction:
 
     def _check_plan(self) -> None:
         path = self.folder / "plan.json"
-        text = self.plan.model_dump_json(indent=1)
-        if path.is_file() and _without_seeds(path.read_text("utf-8")) != _without_seeds(text):
+        text, earlier = self.plan.model_dump_json(indent=1), read_own_text(path)
+        if path.exists() and _without_seeds(earlier, path) != _without_seeds(text, path):
             raise TrainingError(
                 f"{self.folder} holds the correction of another plan.",
                 "Name another folder; only `seeds` may change, to add some.",
@@ -103,8 +104,10 @@ class Correction:
     def results(self) -> list[RoundResult]:
         """What was measured so far."""
         path = self.folder / "results.jsonl"
-        lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-        return [RoundResult(**json.loads(line)) for line in lines]
+        return [
+            check_own_values(RoundResult, parse_own_json(line, path, number), path, number)
+            for number, line in enumerate(read_own_text(path).split("\n"), 1) if line.strip()
+        ]  # fmt: skip
 
     def run(
         self,
@@ -229,8 +232,7 @@ class Correction:
 
     def _append(self, result: RoundResult) -> None:
         path = self.folder / "results.jsonl"
-        earlier = path.read_text("utf-8") if path.is_file() else ""
-        write_text(path, earlier + json.dumps(asdict(result)) + "\n")
+        write_text(path, read_own_text(path) + json.dumps(asdict(result)) + "\n")
 
 
 def _nothing_to_score(run: RunReader, scenario: str) -> TrainingError:
@@ -243,8 +245,8 @@ def _nothing_to_score(run: RunReader, scenario: str) -> TrainingError:
     )
 
 
-def _without_seeds(plan: str) -> dict[str, Any]:
-    return {key: value for key, value in json.loads(plan).items() if key != "seeds"}
+def _without_seeds(plan: str, path: Path) -> dict[str, Any]:
+    return {key: value for key, value in parse_own_json(plan, path).items() if key != "seeds"}
 
 
 def _run_seed(seed: int, number: int) -> int:

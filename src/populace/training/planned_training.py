@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from populace.base.documents import read_json
 from populace.base.errors import TrainingError
 from populace.base.foreign_columns import csv_table
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.models.adapter_bases import read_base, weights_sha256
 from populace.models.adapter_names import open_adapter
@@ -32,6 +32,7 @@ from populace.training.base_network import (
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
 from populace.training.held_out import score_decisions, task_scores
+from populace.training.own_files import check_own_values, damaged, parse_own_json, read_own_text
 from populace.training.plan import DataPart, GeneratedSessions, TrainingPlan
 from populace.training.recorded_examples import RecordedDivision
 from populace.training.sequences import ModelVocabulary
@@ -210,12 +211,16 @@ class PlannedTraining:
     @property
     def too_long(self) -> int:
         """How many examples of the training in the folder were left out so far, as they are longer than `length`."""
-        return int(read_facts(self.folder / STATE).get("too_long", 0))
+        path = self.folder / STATE
+        return check_own_values(int, read_facts(path).get("too_long", 0), path)
 
     def last_look(self) -> Look | None:
         """The look from which a training in the folder goes on; None where there is no state."""
-        looks = read_facts(self.folder / STATE).get("looks")
-        return Look(*looks[-1]) if looks else None
+        path = self.folder / STATE
+        looks = check_own_values(list[list[Any]], read_facts(path).get("looks", []), path)
+        if not looks:
+            return None
+        return check_own_values(Look, dict(zip(Look.__dataclass_fields__, looks[-1], strict=False)), path)
 
     @property
     def adapter_file(self) -> Path:
@@ -251,14 +256,23 @@ class PlannedTraining:
     def figures(self) -> dict[str, Any]:
         """The scores of the training in the folder; empty before it is scored."""
         path = self.folder / FIGURES
-        return dict(read_json(path, nan=True)) if path.is_file() else {}
+        if not path.exists():
+            return {}
+        return check_own_values(dict[str, dict[str, Any]], parse_own_json(read_own_text(path), path), path)
 
     def looks(self) -> list[Look]:
         """The looks of the training in the folder, from its curve."""
         path = self.folder / "curve.csv"
-        if not path.is_file():
+        if not path.exists():
             return []
-        return [Look(**row) for row in pl.read_csv(path).iter_rows(named=True)]
+        try:
+            table = read_plain_table(path, infer_schema_length=None)
+        except UNREADABLE as error:
+            raise damaged(path, reading_problem(error)) from error
+        missing = [name for name in Look.__dataclass_fields__ if name not in table.columns]
+        if missing:
+            raise damaged(path, f"it has no column {missing[0]!r}")
+        return [check_own_values(Look, row, path, line) for line, row in enumerate(table.iter_rows(named=True), 2)]
 
     def score(self, model: Any, name: str = "figures", *, trained: bool = True) -> dict[str, Any]:
         """Score on held-out people, topics, tasks and shops; writes and returns the figures.

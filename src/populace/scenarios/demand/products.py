@@ -9,11 +9,15 @@ import polars as pl
 
 from populace.base.documents import DocumentError, read_text
 from populace.base.errors import ParameterError, nearest
+from populace.base.formatting import shortened
+from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
 
 COLUMNS = ("name", "description", "category", "unit", "price")
 """What a table of products holds."""
 PRICE_POINTS = tuple(round(step * 0.2, 1) for step in range(11))
 """The levels of the study as multiples of the regular price: 0 to 200 % in 11 points."""
+MAX_BYTES = 4_000_000
+"""The largest table of products that is read."""
 _OTHER = "other goods"
 _HERE = Path(__file__).parent
 
@@ -27,15 +31,28 @@ def read_products(path: Path | None = None) -> pl.DataFrame:
     """
     source = path or _HERE / "products.toml"
     try:
-        text = read_text(source, most=4_000_000)
         if source.suffix == ".toml":
-            rows = tomllib.loads(text).get("product", [])
-            table = pl.DataFrame(rows, strict=False) if rows else pl.DataFrame()
+            table = _table(tomllib.loads(read_text(source, most=MAX_BYTES)).get("product", []))
         else:
-            table = pl.read_csv(text.encode(), infer_schema_length=None)
-    except (OSError, DocumentError, tomllib.TOMLDecodeError, pl.exceptions.PolarsError) as error:
-        raise ParameterError(f"{source} could not be read: {error}.", "Write it as TOML or CSV in UTF-8.") from error
+            table = read_plain_table(source, most=MAX_BYTES, flat=True, infer_schema_length=None)
+    except (RecursionError, ValueError, *UNREADABLE) as error:
+        raise ParameterError(
+            f"{source} could not be read: {reading_problem(error)}.", "Write it as TOML or CSV in UTF-8."
+        ) from error
     return check_products(table, str(source))
+
+
+def _table(rows: Any) -> pl.DataFrame:
+    """The products of a TOML file, as columns of texts; the price of each is read from its digits."""
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DocumentError("`product` is no list of products; each begins with [[product]]")
+    for number, row in enumerate(rows, 1):
+        wrong = next((name for name in COLUMNS if not isinstance(row.get(name, ""), str | int | float)), None)
+        if wrong is not None:
+            raise DocumentError(f"product {number}: `{wrong}` is neither a text nor a number")
+    texts = [{name: str(row[name]) if name in row else None for name in COLUMNS} for row in rows]
+    table = pl.DataFrame(texts, schema=dict.fromkeys(COLUMNS, pl.String))
+    return table.select(name for name in COLUMNS if any(name in row for row in rows))
 
 
 def check_products(table: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -50,7 +67,7 @@ def check_products(table: pl.DataFrame, source: str) -> pl.DataFrame:
     bad = table.filter(pl.col("price").is_null() | ~pl.col("price").is_finite() | (pl.col("price") <= 0))
     if bad.height:
         raise ParameterError(
-            f"{source}: the regular price of {bad['name'][0]!r} is {bad['price'][0]}.",
+            f"{source}: the regular price of {shortened(bad['name'][0])!r} is {bad['price'][0]}.",
             "It must be a number above zero: price points are shares of it.",
         )
     unnamed = table.filter(pl.any_horizontal(pl.col(c).is_null() | (pl.col(c) == "") for c in ("name", "unit")))
@@ -58,7 +75,9 @@ def check_products(table: pl.DataFrame, source: str) -> pl.DataFrame:
         raise ParameterError(f"{source}: a product has no name or no unit.", f"A product has {', '.join(COLUMNS)}.")
     twice = table.filter(pl.col("name").is_duplicated())
     if twice.height:
-        raise ParameterError(f"{source}: the product {twice['name'][0]!r} is there twice.", "Names must differ.")
+        raise ParameterError(
+            f"{source}: the product {shortened(twice['name'][0])!r} is there twice.", "Names must differ."
+        )
     return table
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from populace.base.documents import DocumentError, parse_json_object, read_text
 from populace.base.errors import WorldError
-from populace.base.table_files import UNREADABLE, reading_problem
+from populace.base.table_files import UNREADABLE, check_plain_table, flat_table, reading_problem
 
 LINE = "line"
 """The column with the line of a row in its file; in a Parquet file, the number of the row."""
@@ -35,7 +35,7 @@ def read_web_table(path: Path, *, most: int, rows: int) -> pl.DataFrame:
     if size > most:
         raise WorldError(f"{path} has {size:,} bytes; at most {most:,} are read.", "Divide it.")
     try:
-        table = _jsonl(path, most) if ending == ".jsonl" else _columns(path, rows)
+        table = _jsonl(path, most) if ending == ".jsonl" else flat_table(_columns(path, rows), words=True)
     except (DocumentError, *UNREADABLE) as error:
         raise WorldError(f"{path} could not be read: {reading_problem(error)}.") from error
     if table.height > rows:
@@ -44,6 +44,7 @@ def read_web_table(path: Path, *, most: int, rows: int) -> pl.DataFrame:
 
 
 def _columns(path: Path, rows: int) -> pl.DataFrame:
+    check_plain_table(path)
     if path.suffix.lower() == ".parquet":
         scan, offset = pl.scan_parquet(path), 1
     else:

@@ -153,7 +153,10 @@ async def _show_counts(studio: Studio) -> None:
     feedback = FeedbackStore(studio.workspace)
     counts = await load(feedback.counts)
     agreement = await load(feedback.agreement)
+    problems = await load(feedback.problems)
     with section("Judged so far"):
+        for problem in problems:
+            note(problem)
         if not counts.height:
             empty_state("Nobody has judged anything yet.")
             return
