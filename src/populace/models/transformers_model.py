@@ -137,9 +137,7 @@ class TransformersModel(Model):
         if self.path.is_file():
             with self.path.open("rb") as file:
                 if file.read(4) != b"GGUF":
-                    raise ModelFileError(
-                        f"{self.path} is not a GGUF file.", "Name a GGUF file, or a folder of weights."
-                    )
+                    raise ModelFileError(f"{self.path} is not a GGUF file.", "Name a GGUF file or a folder of weights.")
         check_adapter(self.adapter)
         torch = _torch(self.spec)
         gpu = torch.cuda.is_available()
