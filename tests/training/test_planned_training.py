@@ -53,6 +53,14 @@ def test_a_plan_trains_scores_and_leaves_an_adapter_with_its_manifest(tmp_path, 
         assert again.returncode == 0, again.stderr
         assert read_adapter(tmp_path / "out" / "tiny.gguf").card.figures == adapter.card.figures
     assert "tiny is trained already" in again.stdout
+    changed = {
+        "a": {"tasks": "x"},
+        "b": {"predictors": 5},
+        "c": {"cases": [1], "predictors": {"d": 5, "e": {"accuracy": 7}}},
+    }
+    (tmp_path / "out" / "figures.json").write_text(json.dumps(changed))
+    last = populace(*command, "--no-score")
+    assert last.returncode == 0 and "P000" not in last.stderr
     assert "sharing yes" in " ".join(again.stdout.split())
 
 

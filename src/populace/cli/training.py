@@ -88,7 +88,10 @@ def _model_string(base: str, adapter: Path) -> str:
 
 def _show_tasks(figures: dict[str, Any]) -> None:
     names = ("accuracy", "majority", "log_loss", "majority_log_loss", "mass")
-    rows = [(part, f"{each['tasks']:.0f}", *(f"{each[name]:.3f}" for name in names)) for part, each in figures.items()]
+    rows = [
+        (part, _number(each["tasks"], 0), *(_number(each.get(name)) for name in names))
+        for part, each in figures.items()
+    ]
     if rows:
         row_table(("part", "tasks", "accuracy", "of majority", "log-loss", "of shares", "mass"), rows)
         out.print_line(
@@ -102,13 +105,24 @@ def _show_tasks(figures: dict[str, Any]) -> None:
 def _show_sessions(figures: dict[str, Any]) -> None:
     names = ("accuracy", "macro F1 of outcomes", "distance of actions")
     rows = [
-        (part, str(each["cases"]), predictor, *(_number(scores.get(name)) for name in names))
+        (
+            part,
+            _number(each.get("cases"), 0),
+            predictor,
+            *(_number(_object(scores.get(name)).get("value")) for name in names),
+        )
         for part, each in figures.items()
-        for predictor, scores in each["predictors"].items()
+        for predictor, scores in _object(each["predictors"]).items()
+        if isinstance(scores, dict)
     ]
     if rows:
         row_table(("part", "actions", "predictor", "accuracy", "F1 of outcomes", "distance"), rows)
 
 
-def _number(figure: dict[str, Any] | None) -> str:
-    return "" if figure is None or figure["value"] is None else f"{figure['value']:.3f}"
+def _number(value: Any, digits: int = 3) -> str:
+    """A figure as text; nothing where there is none, or where a file that somebody changed holds something else."""
+    return f"{value:.{digits}f}" if isinstance(value, int | float) else ""
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
