@@ -1,5 +1,6 @@
 """A folder of a model that somebody may send is read, or refused in words."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -30,4 +31,11 @@ def test_weights_whose_header_is_something_else_are_refused(header: bytes, tmp_p
 def test_a_folder_whose_configuration_is_something_else_is_refused(config: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(config)
     with pytest.raises(ModelFileError, match="could not be read as a model"):
+        read_base(tmp_path)
+
+
+def test_weights_that_are_a_pipe_are_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text('{"num_attention_heads": 2, "model_type": "llama"}')
+    with pytest.raises(ModelFileError, match="is no file"):
         read_base(tmp_path)

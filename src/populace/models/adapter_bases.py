@@ -97,7 +97,8 @@ def weights_sha256(path: Path) -> str:
     """A hash of weights and tokenizer: that of a file, or one of all files in a folder of transformers."""
     if path.is_file():
         return sha256(path)
-    names = sorted(each.name for each in path.iterdir() if each.suffix in (".json", ".safetensors", ".jinja"))
+    kinds = (".json", ".safetensors", ".jinja")
+    names = sorted(each.name for each in path.iterdir() if each.suffix in kinds and each.is_file())
     content = json.dumps({name: sha256(path / name) for name in names}, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 

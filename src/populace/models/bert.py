@@ -33,6 +33,8 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 
 def read_safetensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     """Map the tensors of a safetensors file from disk: a JSON header and raw numbers, so nothing in it is executed."""
+    if not path.is_file():  # What is a pipe would be waited for.
+        raise ModelFileError(f"{path} is no file.", "Remove it and fetch it again.")
     try:
         raw = np.memmap(path, np.uint8, mode="r")
         size = int(raw[:8].view("<u8")[0])
