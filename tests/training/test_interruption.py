@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pkgutil
 import shlex
 import signal
 import threading
@@ -43,7 +44,7 @@ TRAINING_MOMENTS = {
 }
 CORRECTION_MOMENTS = {
     "a run": ("populace.engine.simulation:Simulation._advance", 2),
-    "scoring": ("populace.training.correction:Correction._score", 1),
+    "scoring": ("populace.training.lessons:Lessons.score", 1),
     "the distance elsewhere": ("populace.training.correction:option_shares", 2),
     "building examples": ("populace.training.target_learning:DecisionTargets.examples", 1),
     "a step": ("torch.optim:AdamW.step", 2),
@@ -117,6 +118,11 @@ USUAL = {
     ("correct", "a step"): signal.SIGTERM,
 }
 """What is tried where this is no audit."""
+
+
+@pytest.mark.parametrize("target", [target for target, _ in (*TRAINING_MOMENTS.values(), *CORRECTION_MOMENTS.values())])
+def test_every_moment_of_an_interruption_names_code_that_exists(target: str) -> None:
+    assert callable(pkgutil.resolve_name(target))
 
 
 @pytest.mark.parametrize(
