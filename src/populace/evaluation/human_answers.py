@@ -16,7 +16,7 @@ import polars as pl
 
 from populace.base.errors import HumanDataError, UnknownNameError
 from populace.base.formatting import shortened
-from populace.base.table_files import UNREADABLE, read_plain_table, reading_problem
+from populace.base.table_files import UNREADABLE, flat_table, read_plain_table, reading_problem
 
 Matrix = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -273,6 +273,9 @@ def read_answer_table(path: Path) -> pl.DataFrame:
     if path.suffix.lower() not in (".csv", ".gz", ".parquet") or not path.is_file():
         raise HumanDataError(f"{path} is not a CSV or Parquet file.", "Name one with person, item and answer.")
     try:
-        return read_plain_table(path, flat=True, infer_schema_length=0, null_values=["", "NA"])
+        table = read_plain_table(path, infer_schema_length=0, null_values=["", "NA"])
+        # Answers that Populace wrote have lists of probabilities beside them.
+        lists = [name for name, kind in table.schema.items() if (name, kind) == ("probabilities", pl.List(pl.Float64))]
+        return flat_table(table.drop(lists)).with_columns(table.select(lists))
     except UNREADABLE as error:
         raise HumanDataError(f"{path} could not be read: {reading_problem(error)}.") from error

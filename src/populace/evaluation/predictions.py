@@ -73,6 +73,10 @@ class Predictions:
             mine = table.filter((pl.col("item") == item.id) & pl.col("person").cast(pl.String).is_in(list(places)))
             mine = mine.filter(pl.col("probabilities").is_not_null())
             if mine.height:
+                if (mine["probabilities"].list.len() != len(item.options)).any():
+                    raise HumanDataError(
+                        f"{name}: item {item.id!r} has {len(item.options)} options, and not so many chances."
+                    )
                 who = mine["person"].cast(pl.String).replace_strict(places, return_dtype=pl.Int64).to_numpy()
                 rows[who] = np.stack(mine["probabilities"].to_list())
             distributions.append(rows)
