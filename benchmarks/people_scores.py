@@ -40,18 +40,18 @@ def sample(division: DecisionDivision, people: int, decisions: int) -> HumanDeci
     tasks = {name: task for name, task in division.test.tasks.items() if task.options}
     surveys = [name for name, task in tasks.items() if task.family == "attitude"]
     rows = division.test.table.filter(pl.col("task").is_in(list(tasks)))
-    asked = rows.filter(pl.col("task").is_in(surveys))
-    names = asked.filter(pl.col("retest").is_not_null())["person"].unique().sort()
+    answers = rows.filter(pl.col("task").is_in(surveys))
+    names = answers.filter(pl.col("retest").is_not_null())["person"].unique().sort()
     chosen = names.sample(min(people, len(names)), seed=0)
     others = rows.filter(~pl.col("task").is_in(surveys)).sample(fraction=1, shuffle=True, seed=0)
     table = pl.concat(
         [
-            asked.filter(pl.col("person").is_in(chosen.implode())),
+            answers.filter(pl.col("person").is_in(chosen.implode())),
             others.group_by("task", maintain_order=True).head(decisions).select(rows.columns),
         ]
     )
-    kept = set(table["task"].unique())
-    return HumanDecisions({name: task for name, task in tasks.items() if name in kept}, table)
+    present = set(table["task"].unique())
+    return HumanDecisions({name: task for name, task in tasks.items() if name in present}, table)
 
 
 def main() -> None:

@@ -269,3 +269,10 @@ def test_a_distance_of_nothing_that_varies_has_an_interval_from_nothing_on() -> 
     distance = cluster_estimate(cells, lambda means: np.abs(means["value"] - 0.5), share=True)
     assert (distance.value, distance.low) == (0.0, 0.0)
     assert 0 < distance.high <= 1
+
+
+def test_lists_of_probabilities_of_another_length_than_the_options_are_refused() -> None:
+    human = HumanAnswers.from_table(pl.DataFrame({"person": ["a"], "item": ["tea"], "answer": ["yes"]}), [TEA])
+    table = pl.DataFrame({"person": ["a"], "item": ["tea"], "probabilities": [[1.0]]})
+    with pytest.raises(HumanDataError, match=f"'tea' has {len(TEA.options)} options"):
+        Predictions.from_table("mine", table, human)

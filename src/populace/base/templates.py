@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from populace.base.errors import TemplateError, nearest
+from populace.base.formatting import shortened
 from populace.base.values import is_nan, plain_value
 
 FEW = 64
@@ -192,8 +193,8 @@ def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
         spec = spec or ""
         if max(_numbers(spec), default=0) > MAX_WIDTH:
             raise TemplateError(
-                f"the template {_shortened(text)!r} holds the field {{{name}:{_shortened(spec)}}}, whose width or "
-                "precision is too large.",
+                f"the template {shortened(text, _QUOTED)!r} holds the field {{{name}:{shortened(spec, _QUOTED)}}}, "
+                "whose width or precision is too large.",
                 f"Each is at most {MAX_WIDTH:,}.",
             )
         parts.append((literal, name, spec))
@@ -203,10 +204,6 @@ def _parse(text: str) -> tuple[tuple[str, str | None, str], ...]:
 def _numbers(spec: str) -> list[int]:
     """The width and the precision in a format specification; one that is too long to be read is a large one."""
     return [int(digits[-9:]) if len(digits.lstrip("0")) < 9 else MAX_WIDTH + 1 for digits in _DIGITS.findall(spec)]
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
 
 
 def _field_advice(name: str) -> str:
