@@ -1,5 +1,7 @@
 """Made-up questions in the form of a survey."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -73,7 +75,7 @@ def test_half_of_the_questions_have_an_introduction():
 
 def test_unfamiliar_questions_are_asked_in_the_forms_of_a_survey(tiny_base):
     forms = survey_forms([card("x", "About something. And this.", AGREE)])
-    table = unfamiliar_questions(ModelVocabulary(tiny_base), 0, 1, forms=forms)
+    table = unfamiliar_questions(ModelVocabulary(tiny_base), 0, 1, draw=functools.partial(survey_question, forms=forms))
     assert table["answers"].list.len().unique().to_list() == [4]
     assert table["user"].n_unique() > 60
 

@@ -11,7 +11,7 @@ import pydantic
 from populace.training.plan_file import read_plan
 from populace.training.situations import SituationKind
 from populace.training.supervised import SupervisedSettings
-from populace.training.unfamiliar import FLATTENING
+from populace.training.unfamiliar import FLATTENING, Asked
 
 
 class GeneratedSessions(pydantic.BaseModel):
@@ -52,7 +52,8 @@ class DataPart(pydantic.BaseModel):
         kinds: Which kinds of made-up situations, such as `others`; all by default.
         unfamiliar: In place of both, how many parts of made-up questions without an answer, to which the model keeps to
             what the base says, or prefers no option; see `populace.training.unfamiliar`.
-        asked: How unfamiliar questions are asked: as in everyday life, or as in the surveys of the plan's decisions.
+        asked: How unfamiliar questions are asked: as in everyday life, as in the surveys of the plan's decisions, or
+            put together from the plan's questions; see `populace.training.recombined_questions`.
         keeps_to: What is the target of unfamiliar questions: the distribution of the `base`, flattened, or a `uniform`
             one.
         flattening: The temperature at which the distribution of the base is the target.
@@ -80,7 +81,7 @@ class DataPart(pydantic.BaseModel):
     situations: int = pydantic.Field(default=0, ge=0, le=100_000)
     kinds: tuple[SituationKind, ...] = ()
     unfamiliar: int = pydantic.Field(default=0, ge=0, le=10_000)
-    asked: Literal["everyday", "survey"] = "everyday"
+    asked: Asked = "everyday"
     keeps_to: Literal["base", "uniform"] = "base"
     flattening: float = pydantic.Field(default=FLATTENING, ge=1, le=100)
     sessions: SessionsOfPlan | None = None
@@ -178,9 +179,10 @@ class TrainingPlan(pydantic.BaseModel):
     note: str = ""
 
     @pydantic.model_validator(mode="after")
-    def _surveys_have_forms(self) -> TrainingPlan:
-        if any(part.asked == "survey" for part in self.data) and not any(part.decisions for part in self.data):
-            raise ValueError("`asked: survey` needs `decisions` in the plan, whose survey it takes the forms from")
+    def _decisions_have_questions(self) -> TrainingPlan:
+        for part in self.data:
+            if part.asked != "everyday" and not any(each.decisions for each in self.data):
+                raise ValueError(f"`asked: {part.asked}` needs `decisions` in the plan, whose questions it takes")
         return self
 
     @property

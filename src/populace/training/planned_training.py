@@ -39,9 +39,8 @@ from populace.training.sequences import ModelVocabulary
 from populace.training.session_division import SHOPPER_ASSUMPTION, SessionDivision
 from populace.training.situations import ASSUMPTIONS, Assumption, SituationSource
 from populace.training.supervised import Look, Source, Trainer
-from populace.training.survey_questions import survey_forms
 from populace.training.training_state import STATE, locked_folder, read_facts, write_text
-from populace.training.unfamiliar import UnfamiliarSource, write_unfamiliar
+from populace.training.unfamiliar import UnfamiliarSource, question_draw, write_unfamiliar
 
 FIGURES = "figures.json"
 """The file of the scores of a training."""
@@ -132,7 +131,6 @@ class PlannedTraining:
             self._say(f"the base answers {part.unfamiliar} parts of made-up questions")
             model = TransformersModel(self.base, device=device)
         divisions = self._decisions.values()
-        tasks = [task for each in divisions for task in each.training.tasks.values()]
         return write_unfamiliar(
             self.folder / f"unfamiliar-{self.plan.data.index(part)}-{self.identity()[:16]}.parquet",
             model,
@@ -140,7 +138,7 @@ class PlannedTraining:
             part.unfamiliar,
             self.plan.settings.seed,
             people=[facts for each in divisions for facts in each.known_facts()],
-            forms=survey_forms(tasks) if part.asked == "survey" else (),
+            draw=question_draw(part.asked, [each.training for each in divisions]),
             flattening=part.flattening,
         )
 

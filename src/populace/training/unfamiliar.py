@@ -7,9 +7,11 @@ flattened, or one that prefers no option. So an adapter is least sure where it k
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,7 @@ import polars as pl
 from populace.base.errors import TrainingError
 from populace.base.randomness import stream
 from populace.engine.session import run_to_end
+from populace.evaluation.human_decisions import HumanDecisions
 from populace.minds import Mind
 from populace.models import Model, Reply, Request
 from populace.people import People
@@ -26,9 +29,10 @@ from populace.prompting.variation import Variation
 from populace.questions import Choice
 from populace.training.examples import SCHEMA, TrainingExamples
 from populace.training.profile_styles import Facts, write_profile
+from populace.training.recombined_questions import Recombination, learned_questions
 from populace.training.rendering import render_shares
 from populace.training.sequences import ModelVocabulary
-from populace.training.survey_questions import SurveyForm, survey_question
+from populace.training.survey_questions import survey_forms, survey_question
 from populace.training.unfamiliar_texts import (
     ACTIVITIES,
     BRANDS,
@@ -50,11 +54,14 @@ FLATTENING = 1.5
 _EXAMPLES, _PROFILES = 1_920, 160
 """How many examples a part has, and how many profiles they share."""
 _ASKED, _ASKED_OF_MANY = 12, 3
-"""How many people are asked a question: fewer where there are so many questions that few are asked twice."""
+"""How many people are asked a question: fewer where there are so many questions that few are drawn twice."""
 _TOP = 200
 _WORDINGS = ("", "", "", "", "polite", "headed", "asked first")
 _ORDERS = ("", "", "reversed", "random")
 _Question = tuple[str, Sequence[str]]
+Draw = Callable[[np.random.Generator], _Question]
+"""Draws a question: its text and its options."""
+Asked = Literal["everyday", "survey", "recombined"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,21 @@ class UnfamiliarSource:
         return TrainingExamples(rows.select(*SCHEMA))
 
 
+def question_draw(asked: Asked, decisions: Sequence[HumanDecisions]) -> Draw | None:
+    """What draws unfamiliar questions; None for those of everyday life.
+
+    Args:
+        asked: As in everyday life, in the forms of a survey, or put together from learned questions.
+        decisions: The decisions that are learned from.
+    """
+    if asked == "survey":
+        forms = survey_forms(task for each in decisions for task in each.tasks.values())
+        return functools.partial(survey_question, forms=forms)
+    if asked == "recombined":
+        return Recombination([question for each in decisions for question in learned_questions(each)]).question
+    return None
+
+
 def write_unfamiliar(
     file: Path,
     model: Model | None,
@@ -83,7 +105,7 @@ def write_unfamiliar(
     seed: int,
     *,
     people: Sequence[Facts] = (),
-    forms: Sequence[SurveyForm] = (),
+    draw: Draw | None = None,
     flattening: float = FLATTENING,
 ) -> UnfamiliarSource:
     """Make questions up, ask the base, and write both to a file; a file that is there already is taken as it is.
@@ -95,11 +117,11 @@ def write_unfamiliar(
         parts: How many parts there are.
         seed: The seed of questions and people.
         people: What is known of the people of the data; half of those who are asked are among them.
-        forms: The forms of a survey in which questions are asked; without them they are asked as in everyday life.
+        draw: Draws a question; by default one as in everyday life.
         flattening: The temperature at which the distribution of the base is the target.
     """
     if not file.is_file():
-        tables = [unfamiliar_questions(vocabulary, part, seed, people=people, forms=forms) for part in range(parts)]
+        tables = [unfamiliar_questions(vocabulary, part, seed, people=people, draw=draw) for part in range(parts)]
         table = pl.concat(each.with_columns(part=pl.lit(part)) for part, each in enumerate(tables))
         if model is not None:
             shares = flattened_shares(model, vocabulary, table, flattening)
@@ -117,7 +139,7 @@ def unfamiliar_questions(
     seed: int,
     *,
     people: Sequence[Facts] = (),
-    forms: Sequence[SurveyForm] = (),
+    draw: Draw | None = None,
 ) -> pl.DataFrame:
     """The questions of a part, as training examples in which every option has the same share.
 
@@ -126,16 +148,16 @@ def unfamiliar_questions(
         part: The number of the part.
         seed: The seed of questions and people.
         people: What is known of people, of whom half of those are taken who are asked.
-        forms: The forms of a survey in which questions are asked; without them they are asked as in everyday life.
+        draw: Draws a question; by default one as in everyday life.
     """
     rng = stream(seed, f"unfamiliar/{part}")
     kinds = tuple(_KINDS)
     shares = np.array([_KINDS[kind] for kind in kinds])
     texts = [_profile(rng, people) for _ in range(_PROFILES)]
-    asked = _ASKED_OF_MANY if forms else _ASKED
+    asked = _ASKED_OF_MANY if draw else _ASKED
     tables = []
     for number in rng.choice(len(kinds), _EXAMPLES // asked, p=shares / shares.sum()).tolist():
-        text, options = survey_question(rng, forms) if forms else kinds[number](rng)
+        text, options = draw(rng) if draw else kinds[number](rng)
         profiles = [texts[place] for place in rng.choice(len(texts), asked, replace=False)]
         tables.append(_rendered(text, options, profiles, vocabulary, rng))
     return pl.concat(tables)
