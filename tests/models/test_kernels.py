@@ -89,6 +89,44 @@ for rows, width, heads, kv_heads, size, count in cases:
 print("equal")
 """
 
+_PRODUCTS = """
+import functools
+import torch
+from triton.runtime import interpreter
+from populace.models.pytorch import kernels, triton_products
+
+patch = interpreter._patch_lang_tensor
+
+def patch_ends_of_loops(tensor, scope):
+    # As for attention.
+    patch(tensor, scope)
+    scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+interpreter._patch_lang_tensor = patch_ends_of_loops
+torch.set_num_threads(1)
+torch.manual_seed(0)
+# The other ways to let gates through are instructions of a GPU, and so is what `triton_held_products` does.
+Plan = functools.partial(triton_products.Plan, gate="exact")
+plans = [
+    Plan(), Plan(programs=1), Plan(joined=False), Plan(columns=64, programs=2), Plan(descriptors=False),
+    Plan(descriptors=False, joined=False), Plan(rows=64, columns=32),
+]
+# Tokens, width, gates.
+for tokens, width, half in ((300, 576, 200), (1, 576, 64), (130, 104, 96), (128, 64, 64), (5, 200, 1000)):
+    for plan in plans:
+        states, weights = torch.randn(tokens, width).half(), (0.06 * torch.randn(2 * half, width)).half()
+        wanted = kernels.gated_product(states, weights, in_one=False)
+        result = triton_products.gated_product(states, weights, plan)
+        torch.testing.assert_close(wanted, result, atol=4e-3, rtol=4e-3)
+        factors = triton_products.row_factors(states, 1e-5)
+        normed = torch.nn.functional.rms_norm(states.float(), (width,), None, 1e-5)
+        torch.testing.assert_close(states * factors[:, None], normed, atol=1e-4, rtol=1e-4)
+        wanted = kernels.gated_product(normed.half(), weights, in_one=False)
+        result = triton_products.gated_product(states, weights, plan, factors)
+        torch.testing.assert_close(wanted, result, atol=2e-2, rtol=1e-2)
+print("equal")
+"""
+
 needs_triton = pytest.mark.skipif(
     not (importlib.util.find_spec("triton") and importlib.util.find_spec("torch")),
     reason="Triton is not installed; it comes with a PyTorch for GPUs",
@@ -96,14 +134,14 @@ needs_triton = pytest.mark.skipif(
 
 
 @needs_triton
-@pytest.mark.parametrize("script", [_COMPARE, _ATTENTION], ids=["steps", "attention"])
+@pytest.mark.parametrize("script", [_COMPARE, _ATTENTION, _PRODUCTS], ids=["steps", "attention", "products"])
 def test_the_kernels_of_triton_compute_the_same(script: str) -> None:
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     result = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
     assert result.stdout == "equal\n", result.stderr
 
 
-def _raise(*arguments: Any) -> None:
+def _raise(*arguments: Any, **options: Any) -> None:
     raise RuntimeError("PassManager::run failed")
 
 
@@ -140,3 +178,68 @@ def test_a_kernel_that_fails_on_a_gpu_is_not_used_and_the_user_is_told(
     assert answers(model, [request]) == expected
     assert [problem in note for note in model.notes] == [True]
     assert "one pass" not in model.fingerprint
+
+
+def _return_zero_products(states: Any, weights: Any, *, in_one: bool) -> Any:
+    from populace.models.pytorch import kernels
+
+    return kernels.gated_product(states, weights, in_one=False) * (not (in_one and len(states) >= kernels.LEAST_TOKENS))
+
+
+def _fail_at_the_last_tokens(states: Any, weights: Any, *, in_one: bool) -> Any:
+    from populace.models.pytorch import kernels
+
+    result = kernels.gated_product(states, weights, in_one=False)
+    if in_one and len(states) >= kernels.LEAST_TOKENS:
+        result[-100:] = 0
+    return result
+
+
+@pytest.mark.parametrize(
+    ("product", "problem"),
+    [
+        (_raise, "RuntimeError: PassManager"),
+        (_return_zero_products, "differ by"),
+        (_fail_at_the_last_tokens, "differ by"),
+    ],
+)
+def test_a_product_that_fails_on_a_gpu_is_not_used_and_the_user_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, product: Any, problem: str
+) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'populace[gpu]'")
+    from populace.models.pytorch import kernels, network
+
+    def computed(states: Any, weights: Any, *, in_one: bool) -> Any:
+        # The way in two steps is computed as ever.
+        return (product if in_one else kernels.gated_product)(states, weights, in_one=in_one)
+
+    path, request = tiny_folder(tmp_path / "m", bias=True), Request((("user", "Bread?"),), top=30)
+    expected = answers(TransformersModel(path), [request])
+    monkeypatch.setattr(network, "has_gated_product", lambda *arguments: True)
+    monkeypatch.setattr(network, "gated_product", computed)
+    monkeypatch.setattr(network, "_ALLOWED", 1e-3)
+    model = TransformersModel(path)
+    assert answers(model, [request]) == expected
+    assert [problem in note for note in model.notes] == [True]
+    assert "one product" not in model.fingerprint
+
+
+def test_a_product_that_computes_the_same_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'populace[gpu]'")
+    from populace.models.pytorch import kernels, network
+
+    path, request = tiny_folder(tmp_path / "m", bias=True), Request((("user", "Bread?"),), top=30)
+    expected = answers(TransformersModel(path), [request])
+    sizes: set[int] = set()
+
+    def product(states: Any, weights: Any, *, in_one: bool) -> Any:
+        sizes.add(len(states) if in_one else 0)
+        return kernels.gated_product(states, weights, in_one=False)
+
+    monkeypatch.setattr(network, "has_gated_product", lambda *arguments: True)
+    monkeypatch.setattr(network, "gated_product", product)
+    model = TransformersModel(path)
+    assert answers(model, [request]) == expected
+    assert not model.notes
+    assert "gates in one product" in model.fingerprint
+    assert max(sizes) >= kernels.LEAST_TOKENS, "the trial is as large as what the kernel is used for"

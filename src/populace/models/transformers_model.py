@@ -168,7 +168,8 @@ class TransformersModel(Model):
         parts = (
             f"weights:{content[:32]}" + (f"+lora:{adapter.sha256[:32]}" if adapter else ""),
             f"pytorch {torch.__version__}, version {_VERSIONS[self._device]}"
-            + (", attention in one pass" if network.has_one_pass else ""),
+            + (", attention in one pass" if network.has_one_pass else "")
+            + (", gates in one product" if network.has_one_product else ""),
             f"{str(network.number_type).removeprefix('torch.')} on {device}",
             sampling,
         )

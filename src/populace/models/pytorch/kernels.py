@@ -12,6 +12,9 @@ from typing import Any
 HEAD_WIDTHS = (32, 64, 128)
 """The widths of a head with which `attend` can compute."""
 
+LEAST_TOKENS = 4096
+"""For fewer tokens `gated_product` computes in two steps: a large block of the product has little to do then."""
+
 
 def attends(vectors_type: Any, device: Any, head_width: int) -> bool:
     """Whether `attend` can compute with a type of number on a device."""
@@ -92,6 +95,35 @@ def gate(halves: Any) -> Any:
 
     gates, ups = halves.chunk(2, -1)
     return torch.nn.functional.silu(gates) * ups
+
+
+def has_gated_product(weights: Any) -> bool:
+    """Whether `gated_product` can compute with matrices of gates and ups in one kernel: on NVIDIA's Hopper GPUs."""
+    import torch
+
+    if weights.device.type != "cuda" or torch.version.cuda is None or not _has_triton():
+        return False
+    is_short = weights.dtype in (torch.float16, torch.bfloat16)
+    # The device copies rows that begin at multiples of 16 bytes. Others than Hopper have other sizes of memory.
+    is_even = weights.shape[1] % 8 == 0 and weights.shape[0] % 16 == 0
+    return is_short and is_even and torch.cuda.get_device_capability(weights.device) == (9, 0)
+
+
+def gated_product(states: Any, weights: Any, *, in_one: bool) -> Any:
+    """The products of states with two matrices, the second let through by the first.
+
+    Args:
+        states: Of the shape (tokens, numbers).
+        weights: The matrix of the gates, and below it that of the ups.
+        in_one: Whether one kernel may compute it, see `has_gated_product`; it takes many tokens.
+    """
+    if in_one and len(states) >= LEAST_TOKENS:
+        from populace.models.pytorch import triton_products
+
+        return triton_products.gated_product(states, weights)
+    import torch
+
+    return gate(torch.nn.functional.linear(states, weights))
 
 
 def join(one: Any, one_constants: Any, other: Any, other_constants: Any) -> Any:

@@ -12,11 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from populace.models.adapters import Adapter
-from populace.models.pytorch.kernels import attend, attends, gate, join, norm, turn
+from populace.models.pytorch.kernels import (
+    LEAST_TOKENS,
+    attend,
+    attends,
+    gated_product,
+    has_gated_product,
+    join,
+    norm,
+    turn,
+)
 from populace.models.pytorch.weights import Weights, read_weights
 
 _ALLOWED = 0.05
-"""How much of the probability of the next token may move, on the mean, between two ways to compute attention."""
+"""How much of the probability of the next token may move, on the mean, between two ways to compute."""
 _TRIAL_TOKENS = 320
 """How long the prompt is with which they are compared, at most."""
 Caches = list[tuple[Any, Any]]
@@ -52,6 +61,7 @@ class Network:
 
     Attributes:
         has_one_pass: Whether attention to shared and own tokens is computed by one kernel.
+        has_one_product: Whether gates and ups are computed and let through by one kernel.
         notes: What the user should know about how it computes.
     """
 
@@ -72,6 +82,7 @@ class Network:
         )
         self.cosines, self.sines = (part.float().to(self.device) for part in (angles.cos(), angles.sin()))
         self.has_one_pass = attends(self.number_type, self.device, self.shape.head_width)
+        self.has_one_product = has_gated_product(self.layers[0].gates)
         self.notes: tuple[str, ...] = ()
 
     @property
@@ -176,7 +187,8 @@ class Network:
                 states, context = states[last], context[last]
             # In their own memory: a new tensor would first be filled with a copy of the states.
             states.addmm_(context, layer.outputs.T)
-            gated = gate(linear(self._norm(states, layer.feed_norm), layer.gates))
+            normed = self._norm(states, layer.feed_norm)
+            gated = gated_product(normed, layer.gates, in_one=self.has_one_product)
             states.addmm_(gated, layer.down.T)
         return self._norm(states, self.norm_weight)
 
@@ -212,53 +224,71 @@ def load_network(
     *tries, last = number_types
     for number_type in tries:
         network = Network(read_weights(path, device, number_type, adapter))
-        _check_one_pass(network, tokens)
+        _check_kernels(network, tokens)
         states, _ = network.read(torch.tensor([list(tokens)], device=device))
         if bool(network.logits(states[0]).isfinite().all()):
             return network
         del network, states
     network = Network(read_weights(path, device, last, adapter))
-    _check_one_pass(network, tokens)
+    _check_kernels(network, tokens)
     return network
 
 
-def _check_one_pass(network: Network, tokens: Sequence[int]) -> None:
-    """Compare attention in one pass with the way in parts, and take the latter where they differ.
+def _check_kernels(network: Network, tokens: Sequence[int]) -> None:
+    """Compare the kernels that do several steps at once with the steps apart, which are taken where they differ.
 
     A kernel is compiled on the device that it is for: what it makes of it is known only there.
     """
     import torch
 
-    if not network.has_one_pass:
+    has_one_pass, has_one_product = network.has_one_pass, network.has_one_product
+    if not (has_one_pass or has_one_product):
         return
     # Long enough that the beginning has several blocks of keys: the kernel reads whole ones in another loop.
     repeats = max(1, min(_TRIAL_TOKENS, network.shape.context) // len(tokens))
     tokens = list(tokens) * repeats
     prompt, middle = torch.tensor([tokens], device=network.device), len(tokens) // 2
-    network.has_one_pass = False
+    network.has_one_pass = network.has_one_product = False
     whole, _ = network.read(prompt)
     expected = network.logits(whole[0]).float().softmax(-1)
     if not bool(expected.isfinite().all()):
         return  # There is nothing to compare with. `load_network` gives this type of number up if it can.
     _, beginning = network.read(prompt[:, :middle], caches=True)
-    network.has_one_pass = True
-    try:
+
+    def in_one_pass() -> Any:
         # Two equal rows, so that the second one must not see the first.
-        parts = [
-            network.read(prompt[:, :middle].repeat(2, 1))[0],
-            network.read(prompt[:, middle:], shared=beginning)[0],
-        ]
-        states = torch.cat([parts[0][1], parts[1][0]])
-        difference = float((network.logits(states).float().softmax(-1) - expected).abs().sum(-1).mean()) / 2
-        problem = "" if difference <= _ALLOWED else f"its distributions differ by {difference:.2g}"
-    except torch.OutOfMemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a compiler has many errors; the note says which one it was.
-        problem = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-    if problem:
-        network.has_one_pass = False
-        note = f"Attention in one pass cannot be used on this GPU ({problem}); the slower way in parts is used."
-        network.notes = (note,)
+        first = network.read(prompt[:, :middle].repeat(2, 1))[0]
+        return torch.cat([first[1], network.read(prompt[:, middle:], shared=beginning)[0][0]])
+
+    def with_one_product() -> Any:
+        # As many rows as this kernel is used for. It has the beginning of one row and the end of another one to show.
+        states = network.read(prompt.repeat(-(-LEAST_TOKENS // len(tokens)), 1))[0]
+        return torch.cat([states[0, :middle], states[-1, middle:]])
+
+    def problem(states: Callable[[], Any]) -> str:
+        try:
+            difference = float((network.logits(states()).float().softmax(-1) - expected).abs().sum(-1).mean()) / 2
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a compiler has many errors; the note says which one it was.
+            return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return "" if difference <= _ALLOWED else f"its distributions differ by {difference:.2g}"
+
+    if has_one_pass:
+        network.has_one_pass = True
+        if found := problem(in_one_pass):
+            network.has_one_pass = False
+            network.notes += (
+                f"Attention in one pass cannot be used on this GPU ({found}); the slower way in parts is used.",
+            )
+    if has_one_product:
+        network.has_one_product = True
+        if found := problem(with_one_product):
+            network.has_one_product = False
+            network.notes += (
+                f"Gates and their products in one kernel cannot be used on this GPU ({found}); the slower way in "
+                "two steps is used.",
+            )
 
 
 def _attend(queries: Any, keys: Any, values: Any, *, causal: bool) -> tuple[Any, Any]:
