@@ -49,7 +49,10 @@ class Result:
 
 
 class Steps(Observer):
-    """Notes when each step was committed, by the clock and in processor time."""
+    """Notes when each step was done, and the last one written, by the clock and in processor time.
+
+    A large step is written during the next one, so all that is written lies between two of these times.
+    """
 
     def __init__(self) -> None:
         self.times: list[float] = []
@@ -61,6 +64,9 @@ class Steps(Observer):
     def on_step(self, simulation: Simulation) -> None:
         self.times.append(time.perf_counter())
         self.processor_times.append(time.process_time())
+
+    def on_end(self, simulation: Simulation) -> None:
+        self.times[-1], self.processor_times[-1] = time.perf_counter(), time.process_time()
 
     @property
     def seconds(self) -> list[float]:

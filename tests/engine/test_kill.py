@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from populace import Run, simulate
+from populace.engine.step_commits import MANY_ROWS
 from support.audit import size
 from support.scenarios import Shirts
 
@@ -29,13 +30,15 @@ SCENARIO = Shirts(people_count=24, groups=24, days=5)
 STARTER = """
 import os, signal, sys
 from populace import simulate
+from populace.engine import step_commits
 from support.scenarios import Shirts
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 print("ready", flush=True)
 for line in sys.stdin:
-    url, workspace, concurrency = line.rstrip().split("\\t")
+    url, workspace, concurrency, many_rows = line.rstrip().split("\\t")
     child = os.fork()
     if child == 0:
+        step_commits.MANY_ROWS = int(many_rows)
         scenario = Shirts(people_count=24, groups=24, days=5)
         simulate(scenario, model=url, seed=1, workspace=workspace, concurrency=int(concurrency))
         os._exit(0)
@@ -85,11 +88,16 @@ def starter() -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def killed_after(seconds: float, url: str, workspace: Path, starter: subprocess.Popen[str]) -> None:
-    """Start the run in a process of its own, and kill it with -9 so many seconds after it began."""
+def killed_after(
+    seconds: float, url: str, workspace: Path, starter: subprocess.Popen[str], *, many_rows: int = MANY_ROWS
+) -> None:
+    """Start the run in a process of its own, and kill it with -9 so many seconds after it began.
+
+    With as many rows in a step, it is written while the next one begins.
+    """
     assert starter.stdin is not None
     assert starter.stdout is not None
-    starter.stdin.write(f"{url}\t{workspace}\t{CONCURRENCY}\n")
+    starter.stdin.write(f"{url}\t{workspace}\t{CONCURRENCY}\t{many_rows}\n")
     starter.stdin.flush()
     process = int(starter.stdout.readline())
     time.sleep(seconds)
@@ -123,7 +131,8 @@ def test_a_run_that_is_killed_resumes_to_the_same_journal_and_asks_nothing_twice
 ) -> None:
     whole, seconds = uninterrupted
     offset = server.log.stat().st_size
-    killed_after(random.Random(moment).uniform(0.0, seconds), server.url, tmp_path, starter)
+    rows = 0 if moment % 2 else MANY_ROWS
+    killed_after(random.Random(moment).uniform(0.0, seconds), server.url, tmp_path, starter, many_rows=rows)
     time.sleep(0.03)
     stored_calls, request_count = stored(tmp_path), len(server.requests_since(offset))
     folders = list((tmp_path / "runs").glob("*")) if (tmp_path / "runs").is_dir() else []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
+
 from populace import Choice, Field, Form, Number, People, Person, Rating, Scenario, Text, metric
 
 SHIRTS = Choice("Which shirt?", options=("blue", "green"))
@@ -72,6 +74,24 @@ class Talk(Scenario):
     @metric
     def mean_mood(self) -> float:
         return float(self.people["mood"].mean() or 0)
+
+
+class Wallets(Scenario):
+    """People whose money is an array of the scenario, which is changed in place."""
+
+    days: int = Field(4, ge=1)
+
+    def setup(self) -> People:
+        self.money = np.full(6, 100)
+        return People.named(6, seed=self.rng).with_columns(money=self.money)
+
+    def length(self) -> int:
+        return self.days
+
+    async def step(self) -> None:
+        self.money += 1
+        self.people["money"] = self.money
+        await self.ask(self.people, SHIRTS, given="You have {money}.")
 
 
 class Closeness(Scenario):

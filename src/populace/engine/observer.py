@@ -30,7 +30,17 @@ class Observer:
         """The run begins."""
 
     def on_step(self, simulation: Simulation) -> None:
-        """A step was committed or replayed."""
+        """A step is done, or was replayed; the simulation is as the step left it.
+
+        It is part of the record already, unless it is so large that it is still written while the next one begins.
+        """
+
+    def on_commit(self, simulation: Simulation, step: int) -> None:
+        """A step became part of the record: before its `on_step`, or, if it is large, during the next step.
+
+        Steps come in order, and the next one is not written before this returns. A step that is replayed from the
+        run's own record is part of it already.
+        """
 
     def on_question(self, simulation: Simulation, inquiry: Inquiry) -> None:
         """A question is put, as the scenario words it; its people are as they are at this moment."""

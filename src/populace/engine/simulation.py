@@ -1,7 +1,7 @@
 """The loop: from the beginning, step by step, to the end, each step committed once.
 
-A step observes, decides and commits. Steps that are recorded already are run again with the
-recorded answers; that is all that resuming, replaying and forking are.
+A step observes, decides and commits. Steps that are recorded already are run again with the recorded answers; that is
+all that resuming, replaying and forking are.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from populace.engine.scenario_code import (
 from populace.engine.scopes import Driver, Scope, call_and_wait
 from populace.engine.session import Session
 from populace.engine.stage import Event, Stage
+from populace.engine.step_commits import StepCommits
 from populace.journal import NOBODY_SELECTED, Intervention, Journal, Record, Regime, Stop, StopKind
 from populace.prompting import Inquiry
 from populace.prompting.variation import Variation
@@ -103,6 +104,7 @@ class Simulation:
         self.recording = recording
         self.verify = verify
         self.observer = observer or Observer()
+        self._commits = StepCommits(record, lambda step: self.observer.on_commit(self, step), self.halt)
         self.step = 0
         self.planned: int | None = None
         self.statuses: Counter[str] = Counter()
@@ -133,12 +135,16 @@ class Simulation:
         # A step makes very many small objects that live until it ends; the collector would walk them again and again.
         gc.set_threshold(100_000, 50, 100)
         try:
-            await self._begin()
-            while (ending := self._ending(until)) is None:
-                await self._wait_while_paused()
-                if self.stopping:
-                    raise InterruptedRunError("interrupted between two steps.")
-                await self._advance()
+            try:
+                await self._begin()
+                while (ending := self._ending(until)) is None:
+                    await self._wait_while_paused()
+                    if self.stopping:
+                        raise InterruptedRunError("interrupted between two steps.")
+                    await self._advance()
+            finally:
+                # However the run ends: a step that is done is not lost, and the status below is the last one written.
+                await self._commits.finish()
         except (StoppedError, ModelError) as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
             self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop), **self._abandoned_calls())
@@ -197,6 +203,7 @@ class Simulation:
         self._intervene(number)
         check_step(self.scenario, await self._drive(self.scenario.step(), str(number)))
         await self._drive(self.scenario.finish_minds(), f"{number}/mind")
+        await self._commits.finish()
         self.step = number
         self.planned = self._length()
         await self._commit()
@@ -306,7 +313,8 @@ class Simulation:
         return (reason, "scenario") if reason else None
 
     async def _wait_while_paused(self) -> None:
-        while not self.stopping and self.record.paused():
+        while not self.stopping and self.record.paused(waits=not self._commits.under_way):
+            await self._commits.finish()
             await asyncio.sleep(_PAUSE_CHECK_S)
 
     async def _commit(self) -> None:
@@ -315,8 +323,8 @@ class Simulation:
         if self.replaying:
             self._compare(number, tables)
         if not (self.replaying and self.record is self.source):
-            self.record.commit(number, tables, facts, self._usage_since())
-            self.record.set_status(steps=number, planned=self.planned, notes=self._notes())
+            status = {"steps": number, "planned": self.planned, "notes": self._notes()}
+            self._commits.commit(number, tables, facts, self._usage_since(), status)
         self.observer.on_step(self)
         # A step that never waited would keep signals and displays from their turn.
         await asyncio.sleep(0)
@@ -387,8 +395,6 @@ class Simulation:
 
 async def _all(coroutines: list[Coroutine[Any, Any, InquiryResult]]) -> list[InquiryResult | BaseException]:
     """The results of coroutines that run side by side, with what one of them raised in its place."""
-    if (
-        len(coroutines) == 1
-    ):  # Without a task of its own, which takes longer to make than it takes a few people to choose.
+    if len(coroutines) == 1:  # Without a task, which takes longer to make than it takes a few people to choose.
         return [await coroutines[0]]
     return await asyncio.gather(*coroutines, return_exceptions=True)

@@ -317,15 +317,15 @@ class Journal(Record):
             else:
                 (self.folder / PAUSE).unlink(missing_ok=True)
 
-    def paused(self) -> bool:
-        """Whether the run should wait; if its own writer asks, the file records that it does."""
+    def paused(self, *, waits: bool = True) -> bool:
+        """Whether the run should wait; if its own writer asks, and waits from now on, the file records that it does."""
         try:
             # Without O_CREAT: whoever lets the run go on in this moment is not overruled.
             file = os.open(f"{self.folder}/{PAUSE}", os.O_RDWR)
         except FileNotFoundError:
             return False
         with os.fdopen(file, "r+", encoding="utf-8") as open_file:
-            if self._lock is not None and not open_file.read():
+            if waits and self._lock is not None and not open_file.read():
                 open_file.write(_WAITING)
         return True
 

@@ -58,8 +58,12 @@ class Record:
         """What each of this run's own steps used."""
         raise NotImplementedError
 
-    def paused(self) -> bool:
-        """Whether somebody asked the run to wait between two steps."""
+    def paused(self, *, waits: bool = True) -> bool:
+        """Whether somebody asked the run to wait between two steps.
+
+        Args:
+            waits: The run waits from now on if so; otherwise it has something to finish before.
+        """
         return False
 
     def set_status(self, **changes: Any) -> None:
