@@ -24,7 +24,6 @@ _LAYERS, _PROMPT = 30, 40
 """Layers of the network and tokens of a prompt."""
 _SILENCE = 12
 """After so many seconds without a line the process is ended, and begun again without the way that it was at."""
-_EPSILON = 1e-5
 _CRASH = 3
 
 
@@ -34,7 +33,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=576)
     parser.add_argument("--half", type=int, default=1536, help="how many gates there are, and as many ups")
     parser.add_argument("--seconds", type=float, default=58, help="when to stop, at the latest")
-    parser.add_argument("--only", default="", help="only ways with this text in their names, and those of today")
+    parser.add_argument("--only", default="", help="only ways with this text in their names, and the two kernels")
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--without", nargs="*", default=[], help="names of ways that are left out")
@@ -87,45 +86,29 @@ def _read(stream: Any, lines: "queue.Queue[str | None]") -> None:
     lines.put(None)
 
 
-def _ways(states: Any, weights: Any, norm: Any) -> dict[str, tuple[Callable[[], Any], bool]]:
-    """Functions by name, and whether they begin with the norm."""
+def _ways(states: Any, weights: Any) -> dict[str, Callable[[], Any]]:
+    """Functions by name."""
     import torch
     import triton_kernels as kernels
     import triton_products as products
 
     linear, plan = torch.nn.functional.linear, products.Plan
-    ways: dict[str, tuple[Callable[[], Any], bool]] = {
-        "today: linear, gate": (lambda: kernels.gate(linear(states, weights)), False),
-        "(linear alone)": (lambda: linear(states, weights), False),
+    ways: dict[str, Callable[[], Any]] = {
+        "two kernels: linear, gate": lambda: kernels.gate(linear(states, weights)),
+        "(linear alone)": lambda: linear(states, weights),
     }
     plans = [
-        *(plan(held=True, stages=stages, gate=gate) for stages, gate in ((4, "quick"), (4, "quickest"), (3, "quick"))),
-        plan(programs=1),
-        plan(programs=1, gate="quickest"),
-        plan(programs=1, stages=3, joined=False),
         plan(),
-        plan(stages=3, joined=False),
-        plan(columns=64, warps=4, stages=3, programs=2),
-        plan(columns=64, warps=4, stages=3),
-        plan(descriptors=False),
+        plan(programs=0),
+        plan(stages=4, programs=1),
+        plan(columns=128, warps=8, stages=4, programs=1),
+        plan(columns=128, warps=8, stages=4, programs=0),
+        plan(rows=64, columns=128, programs=2),
+        plan(rows=256, warps=8, stages=4, programs=1),
     ]
     for each in plans:
-        if each.held:
-            ways[f"held stages={each.stages} {each.gate}"] = (
-                lambda each=each: products.gated_product(states, weights, each),
-                False,
-            )
-            continue
-        words = [f"{each.rows}x{each.columns}", f"warps={each.warps}", f"stages={each.stages}"]
-        words += ["one product" if each.joined else "two products", "copies" if each.descriptors else "pointers"]
-        words += [f"lasting={each.programs}"] * bool(each.programs) + [each.gate]
-        ways[" ".join(words)] = (lambda each=each: products.gated_product(states, weights, each), False)
-    scaled = (weights.float() * norm.float()).to(weights.dtype)
-    ways["norm, today"] = (lambda: kernels.gate(linear(kernels.norm(states, norm, _EPSILON), weights)), True)
-    ways["norm within, lasting=1 quick"] = (
-        lambda: products.gated_product(states, scaled, plan(programs=1), products.row_factors(states, _EPSILON)),
-        True,
-    )
+        name = f"{each.rows}x{each.columns} warps={each.warps} stages={each.stages} programs={each.programs}"
+        ways[name] = lambda each=each: products.gated_product(states, weights, each)
     return ways
 
 
@@ -143,35 +126,30 @@ def _work(arguments: argparse.Namespace) -> None:
     torch.manual_seed(0)
     width, half = arguments.width, arguments.half
     weights = (0.06 * torch.randn(2 * half, width, device="cuda")).half()
-    norm = (0.5 + torch.rand(width, device="cuda")).half()
     everything = torch.randn(max(arguments.tokens), width, device="cuda").half()
     names: list[str] | None = None
     for tokens in arguments.tokens:
         states = everything[:tokens]
-        every = _ways(states, weights, norm)
+        every = _ways(states, weights)
         if names is None:
-            names = [name for name in every if arguments.only in name or "today" in name]
+            names = [name for name in every if arguments.only in name or "linear" in name]
             names = [name for name in names if name not in arguments.without]
             print(f"\n{'compiled in s':>14} {'largest':>9} {'mean':>9}   difference from 32-bit floats", flush=True)
         ways = {name: every[name] for name in names}
-        names = _tried(ways, states, weights, norm)
-        _measure({name: ways[name][0] for name in names}, tokens, 4 * half * width, arguments.repeats, begin)
+        names = _tried(ways, states, weights)
+        _measure({name: ways[name] for name in names}, tokens, 4 * half * width, arguments.repeats, begin)
 
 
-def _tried(ways: dict[str, tuple[Callable[[], Any], bool]], states: Any, weights: Any, norm: Any) -> list[str]:
+def _tried(ways: dict[str, Callable[[], Any]], states: Any, weights: Any) -> list[str]:
     """The names of the ways that work."""
     import torch
 
-    wanted = {}
-    for has_norm in (False, True):
-        # Rows from the beginning and the end: 32-bit floats of all of them would take long.
-        rows = torch.cat([states[:16_000], states[-5_000:]]).float()
-        if has_norm:
-            rows = torch.nn.functional.rms_norm(rows, (rows.shape[1],), norm.float(), _EPSILON)
-        gates, ups = torch.nn.functional.linear(rows, weights.float()).chunk(2, -1)
-        wanted[has_norm] = torch.nn.functional.silu(gates) * ups
+    # Rows from the beginning and the end: 32-bit floats of all of them would take long.
+    rows = torch.cat([states[:16_000], states[-5_000:]]).float()
+    gates, ups = torch.nn.functional.linear(rows, weights.float()).chunk(2, -1)
+    wanted = torch.nn.functional.silu(gates) * ups
     working = []
-    for name, (compute, has_norm) in ways.items():
+    for name, compute in ways.items():
         print(f"at: {name}", flush=True)
         try:
             begin = time.monotonic()
@@ -179,8 +157,8 @@ def _tried(ways: dict[str, tuple[Callable[[], Any], bool]], states: Any, weights
             torch.cuda.synchronize()
             seconds = time.monotonic() - begin
             note = ""
-            if result.shape[1] == wanted[has_norm].shape[1]:
-                difference = (torch.cat([result[:16_000], result[-5_000:]]).float() - wanted[has_norm]).abs()
+            if result.shape[1] == wanted.shape[1]:
+                difference = (torch.cat([result[:16_000], result[-5_000:]]).float() - wanted).abs()
                 largest, mean = float(difference.max()), float(difference.mean())
                 note = f"{largest:9.2g} {mean:9.2g}"
                 if not largest < 0.5:
@@ -219,7 +197,7 @@ def _measure(ways: dict[str, Callable[[], Any]], tokens: int, operations: int, r
     for name, times in sorted(figures.items(), key=lambda each: min(each[1])):
         both = [each / tokens * _PROMPT * _LAYERS for each in times]
         print(f"{both[0]:8.2f}{both[1]:8.2f} {operations * tokens / min(times) / 1e6:8.0f}   {name}")
-    rivals = {name: min(times) for name, times in figures.items() if not name.startswith(("(", "norm"))}
+    rivals = {name: min(times) for name, times in figures.items() if not name.startswith("(")}
     if rivals:
         best = min(rivals, key=lambda name: rivals[name])
         print(

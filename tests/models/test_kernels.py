@@ -105,25 +105,16 @@ def patch_ends_of_loops(tensor, scope):
 interpreter._patch_lang_tensor = patch_ends_of_loops
 torch.set_num_threads(1)
 torch.manual_seed(0)
-# The other ways to let gates through are instructions of a GPU, and so is what `triton_held_products` does.
-Plan = functools.partial(triton_products.Plan, gate="exact")
-plans = [
-    Plan(), Plan(programs=1), Plan(joined=False), Plan(columns=64, programs=2), Plan(descriptors=False),
-    Plan(descriptors=False, joined=False), Plan(rows=64, columns=32),
-]
+# The quicker way to let gates through are instructions of a GPU.
+Plan = functools.partial(triton_products.Plan, is_exact=True)
+plans = [Plan(), Plan(programs=0), Plan(columns=128, programs=1), Plan(rows=64, columns=32)]
 # Tokens, width, gates.
 for tokens, width, half in ((300, 576, 200), (1, 576, 64), (130, 104, 96), (128, 64, 64), (5, 200, 1000)):
+    states, weights = torch.randn(tokens, width).half(), (0.06 * torch.randn(2 * half, width)).half()
+    wanted = kernels.gated_product(states, weights, in_one=False)
     for plan in plans:
-        states, weights = torch.randn(tokens, width).half(), (0.06 * torch.randn(2 * half, width)).half()
-        wanted = kernels.gated_product(states, weights, in_one=False)
         result = triton_products.gated_product(states, weights, plan)
         torch.testing.assert_close(wanted, result, atol=4e-3, rtol=4e-3)
-        factors = triton_products.row_factors(states, 1e-5)
-        normed = torch.nn.functional.rms_norm(states.float(), (width,), None, 1e-5)
-        torch.testing.assert_close(states * factors[:, None], normed, atol=1e-4, rtol=1e-4)
-        wanted = kernels.gated_product(normed.half(), weights, in_one=False)
-        result = triton_products.gated_product(states, weights, plan, factors)
-        torch.testing.assert_close(wanted, result, atol=2e-2, rtol=1e-2)
 print("equal")
 """
 
