@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from populace.broker.batch_storage import reply_contents
 from populace.models import Failure, Reply
 from populace.models.reply_checks import verify_replies
 from populace.models.scored_replies import ScoredReplies, TokenTexts
@@ -37,6 +38,8 @@ def test_replies_from_columns_are_those_made_one_by_one() -> None:
     assert list(replies) == list(zip(range(7, 507), expected, strict=True))
     assert {type(reply) for _, reply in replies} == {Reply}
     assert verify_replies([reply for _, reply in replies]) == expected
+    assert [reply.to_json() for _, reply in replies] == [reply.to_json() for reply in expected]
+    assert reply_contents([reply for _, reply in replies]) == [reply.to_json().decode() for reply in expected]
     assert replies.contents().collect()["reply"].to_list() == [reply.to_json().decode() for reply in expected]
 
 

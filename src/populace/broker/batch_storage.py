@@ -73,7 +73,7 @@ def reply_contents(replies: Sequence[Reply]) -> list[str]:
         piece = replies[begin : begin + _PIECE]
         members: list[Any] = [_BETWEEN] * (2 * len(piece) - 1)
         members[::2] = [reply if reply.estimated else reply[:-1] for reply in piece]
-        parts = pydantic_core.to_json(members, inf_nan_mode="null").decode()[1:-1].split(_GAP)
+        parts = pydantic_core.to_json(members, inf_nan_mode="null", fallback=tuple).decode()[1:-1].split(_GAP)
         # Every reply ends with a bracket, so no gap can be missed; there are more parts where a text holds one.
         texts += parts if len(parts) == len(piece) else [reply.to_json().decode() for reply in piece]
     return texts

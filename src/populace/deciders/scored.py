@@ -37,6 +37,7 @@ from populace.questions import (
     Arrangement,
     Finite,
     Mode,
+    TokenOwners,
     is_one,
     tally,
     tally_all,
@@ -197,7 +198,8 @@ class _ScoredRows:
         orders = set(rows.arrangements)
         self._options = {order: _option_texts(question, order, rows.mode) for order in orders}
         self._owners = {
-            order: token_owner(question.words, order, rows.mode, question.has_whole_tokens) for order in orders
+            order: TokenOwners(token_owner(question.words, order, rows.mode, question.has_whole_tokens))
+            for order in orders
         }
 
     def requests(self, first: int, end: int, lead: str, top: int) -> list[Request]:

@@ -166,7 +166,8 @@ class Reply(NamedTuple):
 
     Attributes:
         text: The text, without the lead.
-        tokens: The most likely first tokens with their log-probabilities, if the request asked for them.
+        tokens: The most likely first tokens with their log-probabilities, if the request asked for them: a tuple, or
+            where a model made many replies at once, a `TokenRow`, which is equal to one.
         finish: Why the reply ended: `stop`, `length` or `refusal` (the service declined to answer).
         prompt_tokens: The number of tokens read; 0 where the service does not say, and it is then estimated.
         completion_tokens: The number of tokens written; 0 where the service does not say.
@@ -179,7 +180,7 @@ class Reply(NamedTuple):
     """
 
     text: str
-    tokens: tuple[tuple[str, float], ...] = ()
+    tokens: Sequence[tuple[str, float]] = ()
     finish: Finish = "stop"
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -187,7 +188,7 @@ class Reply(NamedTuple):
 
     def to_json(self) -> bytes:
         """The reply as the call store holds it."""
-        return pydantic_core.to_json(self if self.estimated else self[:-1], inf_nan_mode="null")
+        return pydantic_core.to_json(self if self.estimated else self[:-1], inf_nan_mode="null", fallback=tuple)
 
     @classmethod
     def from_json(cls, fields: list[Any]) -> Reply:

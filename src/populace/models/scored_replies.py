@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 import pydantic_core
 
+from populace.base.token_columns import TokenColumns
 from populace.models.base import Reply, ReplyOrFailure
 from populace.models.reply_checks import are_possible
 
@@ -89,12 +90,10 @@ class ScoredReplies(list[tuple[int, ReplyOrFailure]]):
             counts: How many tokens each reply has, at least one.
             lengths: How many tokens each prompt has.
         """
-        pairs = list(zip(texts.column.take(tokens).tolist(), logprobs.tolist(), strict=True))
         ends = np.cumsum(counts)
-        bounds = map(slice, (ends - counts).tolist(), ends.tolist())
-        distributions = map(tuple, map(pairs.__getitem__, bounds))
+        rows = TokenColumns(texts.texts, tokens, logprobs, ends).rows()
         firsts = texts.column.take(tokens[ends - counts]).tolist()
-        fields = zip(firsts, distributions, repeat("stop"), lengths.tolist(), repeat(1), repeat(False))
+        fields = zip(firsts, rows, repeat("stop"), lengths.tolist(), repeat(1), repeat(False))
         replies = cls(zip(numbers, map(tuple.__new__, repeat(Reply), fields), strict=True))
         if not are_possible(logprobs, counts, lengths):
             return list(replies)

@@ -7,12 +7,14 @@ fell on any option, the mass, is recorded with the distribution.
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from populace.base.token_columns import TokenRow
 from populace.questions.finite import LABELS, Arrangement, Finite
 from populace.questions.reply_parsing import bare_form, normal_form
 
@@ -23,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 Owner = Callable[[str], int | None]
 """A function from a token to the index of the option that it begins, or None."""
 
+_UNKNOWN = -2
+"""In place of the option of a token that was not looked up yet."""
 _MARKS = " \t\n▁Ġ("
 
 LOW_MASS = 0.5
@@ -122,7 +126,7 @@ def tally_all(owner: Owner, count: int, token_lists: Sequence[Tokens]) -> tuple[
     """The same for many replies: a distribution in each row, and the masses; all equal to those of `tally`.
 
     Args:
-        owner: The index of the option to which a token belongs.
+        owner: The index of the option to which a token belongs; a `TokenOwners` remembers them for the next call.
         count: The number of options.
         token_lists: The most likely first tokens of each reply, with their log-probabilities.
 
@@ -130,28 +134,89 @@ def tally_all(owner: Owner, count: int, token_lists: Sequence[Tokens]) -> tuple[
         >>> tally_all({"A": 0, "B": 1}.get, 2, [[("A", -1.0), ("I", -1.0)], [("I", 0.0)]])[0].tolist()
         [[1.0, 0.0], [0.0, 0.0]]
     """
+    owners = owner if isinstance(owner, TokenOwners) else TokenOwners(owner)
+    if set(map(type, token_lists)) == {TokenRow}:
+        return _tally_columns(owners, count, cast(Sequence[TokenRow], token_lists))
     pairs = list(itertools.chain.from_iterable(token_lists))
-    owners = _OwnerNumbers(owner)
     # Columns as slices of one list: quicker than to take one field of each pair.
     flat: list[Any] = list(itertools.chain.from_iterable(pairs))
-    numbers = np.fromiter(map(owners.__getitem__, flat[0::2]), np.int64, len(pairs))
+    numbers = np.fromiter(map(owners.numbers.__getitem__, flat[0::2]), np.int64, len(pairs))
     rows = np.repeat(np.arange(len(token_lists)), np.fromiter(map(len, token_lists), np.int64, len(token_lists)))
     belongs = numbers >= 0
+    logprobs = list(itertools.compress(flat[1::2], belongs.tolist()))
+    return _normalised(rows[belongs] * count + numbers[belongs], logprobs, len(token_lists), count)
+
+
+def _tally_columns(owners: "TokenOwners", count: int, rows: Sequence[TokenRow]) -> tuple[Floats, Floats]:
+    """The same for replies in columns, of which some may belong to other columns than others."""
+    found = [row.columns for row in rows]
+    numbers = np.fromiter(map(operator.attrgetter("number"), rows), np.int64, len(rows))
+    which = np.fromiter(map(id, found), np.int64, len(rows))
+    probabilities, masses = np.empty((len(rows), count)), np.empty(len(rows))
+    for columns in {id(each): each for each in found}.values():
+        places = np.flatnonzero(which == id(columns))
+        mine = numbers[places]
+        begins = np.concatenate([[0], columns.ends[:-1]])[mine]
+        sizes = columns.ends[mine] - begins
+        # The places of the tokens of these replies, one reply after the other.
+        at = np.arange(sizes.sum()) + np.repeat(begins - np.cumsum(sizes) + sizes, sizes)
+        owned = owners.table(columns.texts, columns.tokens)[columns.tokens[at]]
+        belongs = owned >= 0
+        keys = np.repeat(np.arange(len(mine)), sizes)[belongs] * count + owned[belongs]
+        logprobs = columns.logprobs[at[belongs]].tolist()
+        probabilities[places], masses[places] = _normalised(keys, logprobs, len(mine), count)
+    return probabilities, masses
+
+
+def _normalised(keys: npt.NDArray[Any], logprobs: list[float], replies: int, count: int) -> tuple[Floats, Floats]:
+    """Distributions and masses, from the log-probabilities of tokens and `reply * count + option` of each."""
     with np.errstate(all="ignore"):
         # `math.exp` and sums from left to right, so that not even the last bit differs from those of one reply.
-        logprobs = list(itertools.compress(flat[1::2], belongs.tolist()))
         try:
             values = np.fromiter(map(math.exp, logprobs), np.float64, len(logprobs))
         except OverflowError:
             values = np.fromiter(map(_exp, logprobs), np.float64, len(logprobs))
-        sums = np.bincount(rows[belongs] * count + numbers[belongs], values, len(token_lists) * count)
-        sums = sums.reshape(-1, count)
-        total = np.zeros(len(token_lists))
+        sums = np.bincount(keys, values, replies * count).reshape(-1, count)
+        total = np.zeros(replies)
         for option in range(count):
             total += sums[:, option]
         is_proper = (total > 0.0) & (total < _TOO_MUCH)
         probabilities = np.where(is_proper[:, None], sums / total[:, None], 0.0)
     return probabilities, np.where(is_proper, np.minimum(total, 1.0), 0.0)
+
+
+class TokenOwners:
+    """The option to which each token belongs, looked up once for each token.
+
+    Args:
+        owner: The index of the option to which a token belongs.
+
+    Attributes:
+        numbers: The index for each text; -1 for none.
+    """
+
+    def __init__(self, owner: Owner) -> None:
+        self.numbers = _OwnerNumbers(owner)
+        self._table: npt.NDArray[np.int64] | None = None
+        self._texts: Sequence[str] = ()
+
+    def __call__(self, token: str) -> int | None:
+        """The index of the option to which a token belongs, or None."""
+        number = self.numbers[token]
+        return None if number < 0 else number
+
+    def table(self, texts: Sequence[str], tokens: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """The index of each token of a model, -1 for none, right for the tokens that are given.
+
+        Args:
+            texts: The text of every token of the model.
+            tokens: Tokens.
+        """
+        if self._table is None or self._texts is not texts:
+            self._table, self._texts = np.full(len(texts), _UNKNOWN), texts
+        for token in np.unique(tokens[self._table[tokens] == _UNKNOWN]).tolist():
+            self._table[token] = self.numbers[texts[token]]
+        return self._table
 
 
 class _OwnerNumbers(dict[str, int]):
