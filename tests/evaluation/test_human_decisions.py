@@ -12,6 +12,7 @@ import pytest
 
 from populace.base.errors import HumanDataError, UnknownNameError
 from populace.evaluation import DecisionTask, HumanDecisions
+from populace.evaluation.decision_tasks import read_decision_tasks, write_decision_tasks
 from populace.evaluation.task_situations import task_situations
 
 CARDS: list[dict[str, Any]] = [
@@ -48,6 +49,13 @@ def test_a_corpus_reads_the_same_from_parquet_and_csv(tmp_path: Path, csv: bool)
     assert decisions.table["order"].to_list() == [2, 1, 1, 1, 1]
     assert decisions.tasks["jar"].bounds == (1.0, 100.0)
     assert decisions.licences == {"CC0": ("tea",), "MIT": ("gift", "jar")}
+
+
+def test_tasks_that_are_written_are_read_as_they_were(tmp_path: Path) -> None:
+    tasks = HumanDecisions.read(corpus(tmp_path)).tasks
+    write_decision_tasks(tasks.values(), tmp_path / "again.jsonl")
+    assert read_decision_tasks(tmp_path / "again.jsonl") == tasks
+    assert [task.people_are_known for task in tasks.values()] == [True, True, False]
 
 
 def test_a_prompt_is_the_question_with_what_the_person_saw(tmp_path: Path) -> None:

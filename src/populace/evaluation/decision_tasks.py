@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,23 @@ def read_decision_tasks(path: str | Path) -> dict[str, DecisionTask]:
     if not tasks:
         raise HumanDataError(f"{path} holds no task.")
     return tasks
+
+
+def write_decision_tasks(tasks: Iterable[DecisionTask], path: Path) -> None:
+    """Write tasks to a file that `read_decision_tasks` reads.
+
+    Args:
+        tasks: The tasks.
+        path: The file.
+    """
+    path.write_text("".join(f"{json.dumps(_card(task))}\n" for task in tasks), encoding="utf-8")
+
+
+def _card(task: DecisionTask) -> dict[str, Any]:
+    options = list(task.options) if task.bounds is None else dict(zip(("min", "max"), task.bounds, strict=True))
+    card: dict[str, Any] = {"id": task.id, "family": task.family, "question": task.question, "licence": task.licence}
+    card |= {"options": options, "topics": list(task.topics), "source": task.source}
+    return card if task.people_are_known else card | {"person_note": "no person"}
 
 
 def _task(card: Mapping[str, Any]) -> DecisionTask:

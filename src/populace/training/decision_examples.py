@@ -6,7 +6,7 @@ import copy
 import functools
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import polars as pl
 from populace.base.documents import parse_json_object
 from populace.base.errors import QuestionError, TrainingError
 from populace.base.randomness import stream
-from populace.evaluation.decision_tasks import DecisionTask
+from populace.evaluation.decision_tasks import DecisionTask, read_decision_tasks, write_decision_tasks
 from populace.evaluation.human_decisions import HumanDecisions, seen_field
 from populace.minds import Mind
 from populace.people import People
@@ -59,10 +59,14 @@ PLAIN = Form(Variation())
 
 @dataclass(frozen=True)
 class _Tables:
-    """Situations with numbers in place of their texts, and the texts in the order of their numbers."""
+    """Situations with their part and with numbers in place of their texts, and the texts in the order of their numbers.
+
+    The tasks are those of the situations.
+    """
 
     rows: pl.DataFrame
     texts: dict[str, pl.Series]
+    tasks: Mapping[str, DecisionTask]
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ class _StoredTables:
         tables.rows.write_ipc(folder / "rows.arrow")
         for name, texts in tables.texts.items():
             texts.alias(name).to_frame().write_ipc(folder / f"{name}.arrow")
+        write_decision_tasks(tables.tasks.values(), folder / "tasks.jsonl")
         return cls(folder, tuple(tables.texts))
 
     @functools.cached_property
@@ -90,6 +95,11 @@ class _StoredTables:
     def texts(self) -> dict[str, pl.Series]:
         """The texts."""
         return {name: pl.read_ipc(self.folder / f"{name}.arrow")[name] for name in self.names}
+
+    @functools.cached_property
+    def tasks(self) -> Mapping[str, DecisionTask]:
+        """The tasks."""
+        return read_decision_tasks(self.folder / "tasks.jsonl")
 
 
 class DecisionSource:
@@ -132,7 +142,7 @@ class DecisionSource:
     ) -> None:
         self._expected_share = expected_share if expected is not None else 0.0
         self._smoothing = smoothing
-        self.tasks, self.vocabulary, self._seed, self._varied = decisions.tasks, vocabulary, seed, varied
+        self.vocabulary, self._seed, self._varied = vocabulary, seed, varied
         self.skipped: dict[str, str] = {}
         for task in decisions.tasks.values():
             try:
@@ -148,18 +158,23 @@ class DecisionSource:
         rows = _repeated(rows, least)
         self.parts = max(1, round(rows.height / size))
         key = pl.when(pl.col("profile") == "{}").then(pl.col("seen")).otherwise(pl.col("profile"))
-        self._part = _part_numbers(rows.select(key.alias("key"))["key"], self.parts, seed)
+        part = _part_numbers(rows.select(key.alias("key"))["key"], self.parts, seed)
         # Each profile and each situation is held once, which makes a source small to send to other processes.
         texts = {name: rows[name].unique().sort() for name in ("task", "profile", "seen")}
         codes = [pl.col(name).replace_strict(words, _codes(words)) for name, words in texts.items()]
-        self._tables: _Tables | _StoredTables = _Tables(rows.with_columns(codes), texts)
+        self._tables: _Tables | _StoredTables = _Tables(rows.with_columns(codes, part=part), texts, decisions.tasks)
         self._forms: dict[tuple[str, int, int], tuple[int, str, str, list[str]]] = {}
 
     def __len__(self) -> int:
         return self._tables.rows.height
 
+    @property
+    def tasks(self) -> Mapping[str, DecisionTask]:
+        """The tasks that are asked."""
+        return self._tables.tasks
+
     def stored_in(self, folder: Path) -> DecisionSource:
-        """The same source with its tables in files, so that it is small to send to other processes.
+        """The same source with all that is large in files, so that it is quickly sent to other processes.
 
         Args:
             folder: Where the files are written; they have to stay as long as the source is used.
@@ -192,7 +207,7 @@ class DecisionSource:
 
     def _part_rows(self, part: int) -> pl.DataFrame:
         tables = self._tables
-        rows = tables.rows.filter(pl.Series(self._part == part)).sort("task", "profile", "seen")
+        rows = tables.rows.filter(pl.col("part") == part).drop("part").sort("task", "profile", "seen")
         return rows.with_columns(texts[rows[name]].alias(name) for name, texts in tables.texts.items())
 
     def _systems(self, rows: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
