@@ -257,7 +257,7 @@ def test_the_shipped_recipes_can_be_read():
         "people-calibrated": "people-calibrated",
         "people-calibrated-prices": "people-calibrated",
         "people-first": "people",
-        "people-known": "people",
+        "people-unfamiliar": "people",
     }
     assert {CorrectionPlan.read(path).name for path in folder.glob("correct-*.yaml")} == {"habit", "in-character"}
 

@@ -12,7 +12,7 @@ from populace.base.randomness import stream
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.training.base_network import enough_memory, training_library
 from populace.training.decision_examples import DecisionSource
-from populace.training.sequences import ModelVocabulary, pack
+from populace.training.sequences import ModelVocabulary, Sequences, pack
 from populace.training.tree_attention import TreeAttention
 
 _SITUATION = ["task", "profile", "seen"]
@@ -52,9 +52,26 @@ def score_decisions(
 
 
 def _score_part(source: DecisionSource, part: int, attention: TreeAttention, length: int, batch: int) -> pl.DataFrame:
-    torch = training_library("torch")
     examples, situations = source.plain_examples(part)
-    sequences = pack(examples, source.vocabulary, length, every_option=True)
+    return score_sequences(pack(examples, source.vocabulary, length, every_option=True), situations, attention, batch)
+
+
+def score_sequences(
+    sequences: Sequences, situations: pl.DataFrame, attention: TreeAttention, batch: int
+) -> pl.DataFrame:
+    """What the network gives to each situation.
+
+    Args:
+        sequences: The situations, packed with every option.
+        situations: The task, the profile and what was seen of each.
+        attention: The network.
+        batch: How many sequences are computed at once.
+
+    Returns:
+        The situations with `chances` (of the options, which add up to 1), `mass` and `best` (the number of the
+        likeliest option).
+    """
+    torch = training_library("torch")
     logs, owners = [], []
     with torch.no_grad(), enough_memory(f"scoring {batch} sequences at once", "Score with --only-score --device cpu."):
         for start in range(0, len(sequences), batch):

@@ -132,7 +132,7 @@ class PlannedTraining:
             model = TransformersModel(self.base, device=device)
         divisions = self._decisions.values()
         return write_unfamiliar(
-            self.folder / f"unfamiliar-{self.plan.data.index(part)}-{self.identity()[:16]}.parquet",
+            self.unfamiliar_file(self.plan.data.index(part)),
             model,
             self.vocabulary,
             part.unfamiliar,
@@ -141,6 +141,10 @@ class PlannedTraining:
             draw=question_draw(part.asked, [each.training for each in divisions]),
             flattening=part.flattening,
         )
+
+    def unfamiliar_file(self, number: int) -> Path:
+        """Where the made-up questions of a part of the data are kept; what is there already is taken as it is."""
+        return self.folder / f"unfamiliar-{number}-{self.identity()[:16]}.parquet"
 
     def _say_expected(self, text: str) -> None:
         self._say(f"what is expected of people: {text}")
