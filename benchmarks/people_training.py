@@ -2,10 +2,11 @@
 
     python benchmarks/people_training.py PLAN.yaml --to FOLDER [--strengths 1 0.75] [--workers 14] [--every 1]
 
-It gives what `populace train PLAN.yaml` gives, but questions without answers are made up, and what is scored is
-rendered, by many processes side by side, and once for the base and all strengths. `FOLDER/scores` gets a table of tasks
-and the figures for each. With `--every 3` only a third of the situations is scored. `--development` scores the people
-of whom a tenth is looked at on the way, so that choices are not made on those who are the test.
+The plan has one folder of decisions. It gives what `populace train PLAN.yaml` gives, but questions without answers are
+made up, and what is scored is rendered, by many processes side by side, and once for the base and all strengths.
+`FOLDER/scores` gets a table of tasks and the figures for each. With `--every 3` only a third of the situations is
+scored. `--development` scores the people of whom a tenth is looked at on the way, so that choices are not made on those
+who are the test.
 """
 
 from __future__ import annotations
@@ -70,12 +71,12 @@ def rendered(part: int) -> tuple[int, Sequences, pl.DataFrame]:
     return part, pack(examples, _own["vocabulary"], LENGTH, every_option=True), situations
 
 
-def questions(job: tuple[Any, int, int]) -> tuple[tuple[Any, int, int], pl.DataFrame]:
-    asked, part, seed = job
+def questions(job: tuple[Any, str, int, int]) -> tuple[tuple[Any, str, int, int], pl.DataFrame]:
+    asked, licence, part, seed = job
     if asked not in _own["draws"]:
         _own["draws"][asked] = question_draw(asked, [_own["division"].training])
     draw, people = _own["draws"][asked], _own["people"]
-    return job, unfamiliar_questions(_own["vocabulary"], part, seed, people=people, draw=draw)
+    return job, unfamiliar_questions(_own["vocabulary"], part, seed, people=people, draw=draw, licence=licence)
 
 
 class RenderedScores:
@@ -109,7 +110,7 @@ class RenderedScores:
     @staticmethod
     def _report(table: pl.DataFrame, figures: dict[str, Any], zero_shot: Path) -> None:
         known = pl.read_csv(zero_shot).select("task", zero_shot="log_loss")
-        table = table.join(known, on="task")
+        table = table.join(known, on="task", how="left")
         below = (pl.col("log_loss") < pl.col("zero_shot")).sum()
         for part in sorted(set(table["part"])):
             tasks, mine = table.filter(pl.col("part") == part), figures[part]
@@ -129,10 +130,13 @@ class RenderedScores:
 def answered(training: PlannedTraining, tables: dict[Any, pl.DataFrame], device: str) -> Iterator[str]:
     """Write the files of questions without answers, which a training takes as they are."""
     for number, part in enumerate(training.plan.data):
-        if not part.unfamiliar:
+        file = training.unfamiliar_file(number)
+        if not part.unfamiliar or file.is_file():
             continue
         table = pl.concat(
-            tables[part.asked, each, training.plan.settings.seed].with_columns(part=pl.lit(each))
+            tables[part.asked, training.unfamiliar_licence(part), each, training.plan.settings.seed].with_columns(
+                part=pl.lit(each)
+            )
             for each in range(part.unfamiliar)
         )
         if part.keeps_to == "base":
@@ -140,7 +144,9 @@ def answered(training: PlannedTraining, tables: dict[Any, pl.DataFrame], device:
             shares = flattened_shares(model, training.vocabulary, table, part.flattening)
             table = table.with_columns(shares=pl.Series(shares, dtype=pl.List(pl.Float64)))
         training.folder.mkdir(parents=True, exist_ok=True)
-        table.filter(pl.col("shares").list.sum() > 0).write_parquet(training.unfamiliar_file(number))
+        beside = file.with_suffix(".new")
+        table.filter(pl.col("shares").list.sum() > 0).write_parquet(beside)
+        beside.replace(file)
         yield f"{part.unfamiliar} parts of questions {part.asked}"
 
 
@@ -161,7 +167,7 @@ def main() -> None:
     division = replace(division, test=scored_people(division, options.development))
     parts = DecisionSource(division.test, vocabulary, varied=False).parts
     jobs = [
-        (part.asked, each, plan.settings.seed)
+        (part.asked, training.unfamiliar_licence(part), each, plan.settings.seed)
         for number, part in enumerate(plan.data)
         for each in range(part.unfamiliar)
         if not training.unfamiliar_file(number).is_file()
@@ -176,7 +182,6 @@ def main() -> None:
         for line in answered(training, tables, device):
             say(line)
     if not (options.to / "scores" / "base.csv").is_file():
-        (options.to / "scores" / "base.csv").write_text("task,log_loss\n", encoding="utf-8")
         score(load_base(training.base, device, plan.settings.precision), vocabulary, "base")
     network = training.train(device, workers=min(8, options.workers), watch=say)
     say("trained")

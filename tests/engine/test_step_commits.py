@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
@@ -12,13 +13,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 import pytest
 
-from populace import Run, Scenario, simulate
+from populace import People, Run, Scenario, simulate
 from populace.base.errors import (
     BudgetError,
     InterruptedRunError,
@@ -30,7 +31,6 @@ from populace.base.plain_tables import Table
 from populace.broker.store import CallStore
 from populace.engine.observer import Observer
 from populace.engine.simulation import Simulation
-from populace.engine.step_commits import _own
 from populace.journal import Journal, verify_journal
 from populace.journal.segments import Commit, write_segment, writing
 from populace.models import Request
@@ -165,27 +165,32 @@ def test_what_a_scenario_changes_in_the_next_step_is_not_written_with_the_step_b
     assert run.replay(verify=True).steps == run.steps
 
 
-def test_a_table_that_is_written_shares_no_memory_with_arrays() -> None:
-    for rows in (0, 1, 2, 3, 50):
-        arrays = {name: np.arange(rows).astype(name) for name in ("i1", "i4", "i8", "u2", "f4", "f8")}
-        arrays |= {"pairs": np.zeros((rows, 2))}
-        table = pl.DataFrame(arrays) if rows else pl.DataFrame({"none": pl.Series([], dtype=pl.Int8)})
-        table = table.with_columns(text=pl.lit("x"), missing=pl.lit(None, pl.Float64), many=pl.lit([1.5, None]))
-        own = _own(table)
-        assert isinstance(own, pl.DataFrame)
-        before = own.to_dicts()
-        for array in arrays.values():
-            array += 1
-        assert own.to_dicts() == before
-        assert own.schema == table.schema
+class Clocks(Scenario):
+    """Keeps the time of each person in an array that it changes in its own place."""
+
+    def setup(self) -> People:
+        self.minutes = np.zeros(30_000, np.int64)
+        return People.named(30_000, seed=self.rng).with_columns(at=self._shared())
+
+    def _shared(self) -> pl.Series:
+        return pl.Series(self.minutes).cast(pl.Duration("us"))
+
+    def length(self) -> int:
+        return 3
+
+    async def step(self) -> None:
+        self.minutes += 1
+        self.people["at"] = self._shared()
 
 
-def test_a_table_that_is_written_is_divided_as_it_was() -> None:
-    parts = pl.concat([pl.DataFrame({"number": np.arange(rows)}) for rows in (1, 5, 7)], rechunk=False)
-    own = _own(parts)
-    assert isinstance(own, pl.DataFrame)
-    assert own["number"].chunk_lengths() == parts["number"].chunk_lengths() == [1, 5, 7]
-    assert own.equals(parts)
+@pytest.mark.parametrize("keep", ["run", "nothing"])
+def test_times_that_a_scenario_changes_in_their_own_array_are_recorded_as_they_were(
+    keep: Literal["run", "nothing"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_writing(monkeypatch, lambda step: time.sleep(0.1))
+    run = simulate(Clocks(), decider="rule", seed=1, keep=keep)
+    recorded = [run.people(at=step)["at"].dt.total_microseconds().unique().to_list() for step in run.steps]
+    assert recorded == [[0], [1], [2], [3]]
 
 
 class Breaking(Shirts):
@@ -233,6 +238,20 @@ def interrupt_twice(simulation: Simulation) -> None:
     simulation.broker.models[0].latency_s = 0.2  # type: ignore[attr-defined]
 
 
+def exit_soon(simulation: Simulation) -> None:
+    """As a handler of SIGTERM does: the event loop ends, and all tasks are cancelled."""
+    asyncio.get_running_loop().call_soon(sys.exit, 3)
+    simulation.broker.models[0].latency_s = 0.2  # type: ignore[attr-defined]
+
+
+class FailingAtCommits(Observer):
+    """Fails when it is told that step 2 is written."""
+
+    def on_commit(self, simulation: Simulation, step: int) -> None:
+        if step == 2:
+            raise KeyError("of the observer")
+
+
 def fail(simulation: Simulation) -> None:
     raise KeyError("of the observer")
 
@@ -247,6 +266,8 @@ ENDS: dict[str, tuple[Any, type[BaseException] | None, str, str]] = {
     "halt in the next": ({"observer": Acting("question", Simulation.halt)}, InterruptedRunError, "stopped", "interrupted"),
     "twice": ({"observer": Acting("question", interrupt_twice)}, KeyboardInterrupt, "stopped", "interrupted"),
     "observer": ({"observer": Acting("step", fail)}, KeyError, "running", ""),
+    "exit": ({"observer": Acting("question", exit_soon)}, KeyboardInterrupt, "stopped", "interrupted"),
+    "observer of commits": ({"observer": FailingAtCommits()}, KeyError, "running", ""),
     "the end": ({"scenario": Shirts(days=2)}, None, "complete", "done"),
     "an end of its own": ({"scenario": Ending()}, None, "complete", "scenario"),
 }  # fmt: skip

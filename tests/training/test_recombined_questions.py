@@ -9,6 +9,7 @@ import pytest
 from populace.base.errors import TrainingError
 from populace.evaluation.decision_tasks import DecisionTask
 from populace.evaluation.human_decisions import HumanDecisions
+from populace.questions import Choice
 from populace.training.plan import DataPart, TrainingPlan
 from populace.training.recombined_questions import LearnedQuestion, Recombination, learned_questions
 from populace.training.sequences import ModelVocabulary
@@ -126,3 +127,37 @@ def test_unfamiliar_questions_are_put_together_from_those_of_the_data(tiny_base)
 def test_a_plan_needs_decisions_to_put_questions_together():
     with pytest.raises(ValueError, match="asked: recombined"):
         TrainingPlan(name="mine", licences=["CC0-1.0"], data=[DataPart(unfamiliar=2, asked="recombined")])
+
+
+def test_what_cannot_be_asked_is_left_out():
+    many = DecisionTask("many", "price", "Which of these?", "CC0", tuple(f"item {number}" for number in range(30)))
+    good = DecisionTask("good", "price", "Which shelf has the brown bread?", "CC0", AGREE)
+    assert [each.task for each in learned_questions(decisions(many, good))] == ["good"]
+
+
+def test_options_that_an_exchange_makes_alike_are_drawn_again():
+    asked = [
+        LearnedQuestion("a", "Do you take lamp or chair?", ("lamp", "(chair)")),
+        LearnedQuestion("b", "Does bread or butter come home?", ("bread", "butter")),
+    ]
+    recombination = Recombination(asked)
+    for seed in range(200):
+        text, options = recombination.question(np.random.default_rng(seed))
+        Choice(text, options=options)
+
+
+def test_without_questions_there_is_nothing_to_put_together():
+    with pytest.raises(TrainingError, match="no questions can be put together"):
+        Recombination([])
+
+
+def test_a_plan_without_a_survey_asks_as_in_everyday_life():
+    price = DecisionTask("price", "price", "Do you buy it?", "CC0", ("yes", "no"))
+    assert question_draw("survey", [decisions(price)]) is None
+
+
+def test_questions_in_the_words_of_decisions_have_their_licence(tiny_base):
+    table = unfamiliar_questions(
+        ModelVocabulary(tiny_base), 0, 1, draw=Recombination(questions()).question, licence="MIT"
+    )
+    assert table["licence"].unique().to_list() == ["MIT"]

@@ -144,7 +144,7 @@ class Simulation:
                     await self._advance()
             finally:
                 # However the run ends: a step that is done is not lost, and the status below is the last one written.
-                await self._commits.finish()
+                await self._commits.leave()
         except (StoppedError, ModelError) as stop:
             # Also while recorded steps are run again: the run must not seem to go on when its process is gone.
             self.record.set_status(state="stopped", reason=stop.what, stop=Stop.of(stop), **self._abandoned_calls())

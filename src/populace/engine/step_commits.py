@@ -6,14 +6,15 @@ Writing the tables of a hundred thousand prompts takes a sixth of a second, in w
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import functools
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
-from populace.base.plain_tables import PlainTable, Table
+from populace.base.own_memory import with_own_memory
+from populace.base.plain_tables import Table
 from populace.journal import Journal, Record
 
 MANY_ROWS = 20_000
@@ -22,6 +23,25 @@ _HEAD_START = 0.04
 _MOST_S = 0.1
 """How long the next step goes on alone, as a share of how long a step takes and in seconds at most: its first prompts
 should reach the model before all processors are busy with writing."""
+
+
+@dataclass
+class _Writing:
+    """A step that another thread writes.
+
+    Attributes:
+        step: Its number.
+        thread: Ends when the step is written.
+        loop: The same for the event loop. It is no task: who ends the loop cancels all tasks, and the thread goes on.
+        is_reported: Whether observers were told how it ended.
+        problem: What they raised.
+    """
+
+    step: int
+    thread: concurrent.futures.Future[None]
+    loop: asyncio.Future[None]
+    is_reported: bool = False
+    problem: BaseException | None = None
 
 
 class StepCommits:
@@ -38,7 +58,8 @@ class StepCommits:
     def __init__(self, record: Record, on_commit: Callable[[int], None], on_failure: Callable[[], None]) -> None:
         self._record = record
         self._on_commit, self._on_failure = on_commit, on_failure
-        self._writing: asyncio.Task[None] | None = None
+        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
+        self._writing: _Writing | None = None
         self._is_awaited = threading.Event()
 
     @property
@@ -56,13 +77,15 @@ class StepCommits:
     ) -> None:
         """Write a step now, or begin to if it is large; the step before must be finished."""
         if isinstance(self._record, Journal) and sum([table.height for table in tables.values()]) >= MANY_ROWS:
-            own = {name: _own(table) for name, table in tables.items()}
+            # What a scenario changes in the next step must not change this one.
+            own = {name: with_own_memory(table) for name, table in tables.items()}
             head_start_s = min(_MOST_S, _HEAD_START * usage.get("seconds", 0.0))
             self._is_awaited.clear()
-            # Begun here, and not by the task, whose turn comes only when the next step has to wait for something.
+            self._pool = self._pool or concurrent.futures.ThreadPoolExecutor(1, "steps")
             write = functools.partial(self._write, step, own, facts, usage, status)
-            future = asyncio.get_running_loop().run_in_executor(None, self._write_after, head_start_s, write)
-            self._writing = asyncio.create_task(self._attend(step, future))
+            thread = self._pool.submit(self._write_after, head_start_s, write)
+            self._writing = writing = _Writing(step, thread, asyncio.wrap_future(thread))
+            writing.loop.add_done_callback(lambda _: self._report(writing))
         else:
             self._write(step, tables, facts, usage, status)
             self._on_commit(step)
@@ -76,15 +99,44 @@ class StepCommits:
         if writing is None:
             return
         self._is_awaited.set()
-        while not writing.done():
+        while not writing.loop.done():
             try:
-                await asyncio.wait([writing])
+                await asyncio.wait([writing.loop])
             except asyncio.CancelledError as error:
                 cancellation = error
+        self._report(writing)
         self._writing = None
-        writing.result()
+        writing.thread.result()
+        if writing.problem is not None:
+            raise writing.problem
         if cancellation is not None:
             raise cancellation
+
+    async def leave(self) -> None:
+        """Finish, and let the thread go; it has ended even where the event loop ends before."""
+        try:
+            await self.finish()
+        finally:
+            self.join()
+
+    def join(self) -> None:
+        """Wait for the thread, where there is one, and let it go."""
+        self._is_awaited.set()
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def _report(self, writing: _Writing) -> None:
+        """Tell how a step ended, once."""
+        if writing.is_reported:
+            return
+        writing.is_reported = True
+        try:
+            writing.thread.result()
+            self._on_commit(writing.step)
+        except BaseException as error:  # noqa: BLE001 - `finish` raises it.
+            writing.problem = error
+            self._on_failure()
 
     def _write(
         self,
@@ -100,36 +152,3 @@ class StepCommits:
     def _write_after(self, seconds: float, write: Callable[[], None]) -> None:
         self._is_awaited.wait(seconds)
         write()
-
-    async def _attend(self, step: int, written: asyncio.Future[None]) -> None:
-        try:
-            await written
-        except BaseException:
-            self._on_failure()
-            raise
-        self._on_commit(step)
-
-
-def _own(table: Table) -> Table:
-    """The same table with memory of its own: what a scenario changes in the next step must not change it."""
-    if isinstance(table, PlainTable):
-        return table
-    return pl.DataFrame([_own_column(column) for column in table.get_columns()])
-
-
-def _own_column(column: pl.Series) -> pl.Series:
-    """A column that shares no memory with an array of numpy, which columns of numbers do that were made from one."""
-    if not (column.dtype.is_numeric() or column.dtype.is_nested()) or not len(column):
-        return column
-    parts, start = [], 0
-    # Part by part, because the bytes of a file depend on how its columns are divided in memory.
-    for length in column.chunk_lengths():
-        parts.append(_copy(column.slice(start, length)))
-        start += length
-    return pl.concat(parts, rechunk=False)
-
-
-def _copy(part: pl.Series) -> pl.Series:
-    """A copy in new memory: joining two halves makes one, and takes a tenth of the time of picking all rows."""
-    half = len(part) // 2
-    return pl.concat([part.head(half), part.slice(half)], rechunk=True) if half else part.gather([0] * len(part))

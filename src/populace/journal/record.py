@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from populace.base.own_memory import with_own_memory
 from populace.base.plain_tables import Table, to_polars
 from populace.journal.manifest import Manifest
 from populace.journal.table_rows import joined_rows
@@ -117,8 +118,9 @@ class MemoryRecord(Record):
     def commit(
         self, step: int, tables: Mapping[str, Table], facts: Mapping[str, Any], usage: Mapping[str, Any]
     ) -> None:
-        """Keep a step."""
-        self._steps.append((dict(tables), dict(facts), {"step": step, **usage}))
+        """Keep a step; what a scenario changes later in an array that it gave must not change it."""
+        own = {name: with_own_memory(table) for name, table in tables.items()}
+        self._steps.append((own, dict(facts), {"step": step, **usage}))
 
     def usage(self) -> list[dict[str, Any]]:
         """What each step used."""

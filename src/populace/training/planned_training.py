@@ -22,13 +22,7 @@ from populace.models.artifacts import SMOLLM2
 from populace.models.licences import Sharing
 from populace.models.peft_folder import RECORD, from_peft
 from populace.models.transformers_model import TransformersModel
-from populace.training.base_network import (
-    add_lora,
-    freeze_first_layers,
-    load_adapter,
-    load_base,
-    weaken_adapter,
-)
+from populace.training.base_network import add_lora, freeze_first_layers, load_adapter, load_base, weaken_adapter
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
 from populace.training.held_out import score_decisions, task_scores
@@ -139,12 +133,18 @@ class PlannedTraining:
             self.plan.settings.seed,
             people=[facts for each in divisions for facts in each.known_facts()],
             draw=question_draw(part.asked, [each.training for each in divisions]),
+            licence=self.unfamiliar_licence(part),
             flattening=part.flattening,
         )
 
     def unfamiliar_file(self, number: int) -> Path:
-        """Where the made-up questions of a part of the data are kept; what is there already is taken as it is."""
+        """Where the made-up questions of a part are kept; what is there already is taken as it is."""
         return self.folder / f"unfamiliar-{number}-{self.identity()[:16]}.parquet"
+
+    def unfamiliar_licence(self, part: DataPart) -> str:
+        """The licence of made-up questions: ours, or those of the decisions whose words they have."""
+        licences = {licence for each in self._decisions.values() for licence in each.training.licences}
+        return "CC0-1.0" if part.asked == "everyday" else "; ".join(sorted(licences))
 
     def _say_expected(self, text: str) -> None:
         self._say(f"what is expected of people: {text}")

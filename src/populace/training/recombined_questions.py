@@ -8,6 +8,7 @@ them, and what people would say is not known.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,8 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from populace.base.errors import TrainingError
+from populace.base.errors import QuestionError, TrainingError
+from populace.evaluation.decision_tasks import DecisionTask
 from populace.evaluation.human_decisions import HumanDecisions
+from populace.questions import Choice
+from populace.training.decision_examples import PLAIN, question_of
 
 _WORD = re.compile(r"[^\W\d_][^\W\d_'’-]{2,}")
 """A word that may be exchanged; shorter ones mostly say how the others belong together."""
@@ -59,7 +63,7 @@ def learned_questions(decisions: HumanDecisions) -> list[LearnedQuestion]:
     """
     questions = []
     for name, task in decisions.tasks.items():
-        if not task.options:
+        if not task.options or not _can_be_asked(task):
             continue
         texts = [task.question]
         if task.fields:
@@ -72,6 +76,14 @@ def learned_questions(decisions: HumanDecisions) -> list[LearnedQuestion]:
             if text.strip() and len(text) <= _MOST_LETTERS and not set("{}") & set(text)
         ]
     return questions
+
+
+def _can_be_asked(task: DecisionTask) -> bool:
+    try:
+        question_of(task, PLAIN)
+    except QuestionError:
+        return False
+    return True
 
 
 class Recombination:
@@ -93,6 +105,8 @@ class Recombination:
 
     def __init__(self, questions: Sequence[LearnedQuestion], *, common: float = _COMMON) -> None:
         self.questions = tuple(questions)
+        if not self.questions:
+            raise TrainingError("no questions can be put together: the data has none with options that can be asked.")
         self._texts = frozenset(each.text for each in self.questions)
         tasks: dict[str, set[str]] = {}
         for each in self.questions:
@@ -114,7 +128,10 @@ class Recombination:
             changed = self._exchanged(first, rng) if spliced is None else (spliced, first.options)
             if changed is not None and changed[0] not in self._texts:
                 text, options = changed
-                return text, self._any(rng).options if rng.random() < _OTHER_OPTIONS else options
+                options = self._any(rng).options if rng.random() < _OTHER_OPTIONS else options
+                with contextlib.suppress(QuestionError):  # Exchanged options may be too much alike.
+                    Choice(text, options=options)
+                    return text, options
         raise TrainingError(
             f"no new questions can be put together from {len(self.questions)} questions: they have too few words.",
             "Leave `asked: recombined` out.",
@@ -133,10 +150,7 @@ class Recombination:
         chosen = rng.choice(len(rare), count, replace=False).tolist()
         drawn = rng.choice(len(others), count, replace=False).tolist()
         exchange = {rare[place]: others[other] for place, other in zip(chosen, drawn, strict=True)}
-        options = tuple(_with_words(option, exchange) for option in question.options)
-        if len({option.lower() for option in options}) < len(options):
-            options = question.options
-        return _with_words(question.text, exchange), options
+        return _with_words(question.text, exchange), tuple(_with_words(each, exchange) for each in question.options)
 
 
 def _words(texts: Iterable[str]) -> list[str]:

@@ -83,7 +83,7 @@ class UnfamiliarSource:
 
 
 def question_draw(asked: Asked, decisions: Sequence[HumanDecisions]) -> Draw | None:
-    """What draws unfamiliar questions; None for those of everyday life.
+    """What draws unfamiliar questions; None for those of everyday life, also where no form of a survey is known.
 
     Args:
         asked: As in everyday life, in the forms of a survey, or put together from learned questions.
@@ -91,7 +91,7 @@ def question_draw(asked: Asked, decisions: Sequence[HumanDecisions]) -> Draw | N
     """
     if asked == "survey":
         forms = survey_forms(task for each in decisions for task in each.tasks.values())
-        return functools.partial(survey_question, forms=forms)
+        return functools.partial(survey_question, forms=forms) if forms else None
     if asked == "recombined":
         return Recombination([question for each in decisions for question in learned_questions(each)]).question
     return None
@@ -106,6 +106,7 @@ def write_unfamiliar(
     *,
     people: Sequence[Facts] = (),
     draw: Draw | None = None,
+    licence: str = "CC0-1.0",
     flattening: float = FLATTENING,
 ) -> UnfamiliarSource:
     """Make questions up, ask the base, and write both to a file; a file that is there already is taken as it is.
@@ -118,10 +119,14 @@ def write_unfamiliar(
         seed: The seed of questions and people.
         people: What is known of the people of the data; half of those who are asked are among them.
         draw: Draws a question; by default one as in everyday life.
+        licence: The licence of what is drawn.
         flattening: The temperature at which the distribution of the base is the target.
     """
     if not file.is_file():
-        tables = [unfamiliar_questions(vocabulary, part, seed, people=people, draw=draw) for part in range(parts)]
+        tables = [
+            unfamiliar_questions(vocabulary, part, seed, people=people, draw=draw, licence=licence)
+            for part in range(parts)
+        ]
         table = pl.concat(each.with_columns(part=pl.lit(part)) for part, each in enumerate(tables))
         if model is not None:
             shares = flattened_shares(model, vocabulary, table, flattening)
@@ -140,6 +145,7 @@ def unfamiliar_questions(
     *,
     people: Sequence[Facts] = (),
     draw: Draw | None = None,
+    licence: str = "CC0-1.0",
 ) -> pl.DataFrame:
     """The questions of a part, as training examples in which every option has the same share.
 
@@ -149,6 +155,7 @@ def unfamiliar_questions(
         seed: The seed of questions and people.
         people: What is known of people, of whom half of those are taken who are asked.
         draw: Draws a question; by default one as in everyday life.
+        licence: The licence of what is drawn.
     """
     rng = stream(seed, f"unfamiliar/{part}")
     kinds = tuple(_KINDS)
@@ -160,7 +167,7 @@ def unfamiliar_questions(
         text, options = draw(rng) if draw else kinds[number](rng)
         profiles = [texts[place] for place in rng.choice(len(texts), asked, replace=False)]
         tables.append(_rendered(text, options, profiles, vocabulary, rng))
-    return pl.concat(tables)
+    return pl.concat(tables).with_columns(licence=pl.lit(licence))
 
 
 def _rendered(
