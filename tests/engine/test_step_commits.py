@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import os
@@ -238,12 +237,6 @@ def interrupt_twice(simulation: Simulation) -> None:
     simulation.broker.models[0].latency_s = 0.2  # type: ignore[attr-defined]
 
 
-def exit_soon(simulation: Simulation) -> None:
-    """As a handler of SIGTERM does: the event loop ends, and all tasks are cancelled."""
-    asyncio.get_running_loop().call_soon(sys.exit, 3)
-    simulation.broker.models[0].latency_s = 0.2  # type: ignore[attr-defined]
-
-
 class FailingAtCommits(Observer):
     """Fails when it is told that step 2 is written."""
 
@@ -266,7 +259,6 @@ ENDS: dict[str, tuple[Any, type[BaseException] | None, str, str]] = {
     "halt in the next": ({"observer": Acting("question", Simulation.halt)}, InterruptedRunError, "stopped", "interrupted"),
     "twice": ({"observer": Acting("question", interrupt_twice)}, KeyboardInterrupt, "stopped", "interrupted"),
     "observer": ({"observer": Acting("step", fail)}, KeyError, "running", ""),
-    "exit": ({"observer": Acting("question", exit_soon)}, KeyboardInterrupt, "stopped", "interrupted"),
     "observer of commits": ({"observer": FailingAtCommits()}, KeyError, "running", ""),
     "the end": ({"scenario": Shirts(days=2)}, None, "complete", "done"),
     "an end of its own": ({"scenario": Ending()}, None, "complete", "scenario"),
@@ -472,6 +464,48 @@ def test_a_run_that_is_killed_while_a_step_is_written_and_the_next_began_loses_n
     run = Run.open(journal.folder).resume(observer=Spent(counts))
     assert files(run) == files(whole)
     assert counts == [calls(tmp_path / "whole") - paid]
+
+
+ENDED = """
+import os, signal, sys, threading, time
+from populace import simulate
+from populace.engine import step_commits
+from populace.engine.observer import Observer
+from populace.journal import journal
+from support.scenarios import Shirts
+
+step_commits.MANY_ROWS = 0
+write_segment = journal.write_segment
+
+def slow(steps, step, *rest):
+    time.sleep(0.5 if step == 2 else 0)
+    return write_segment(steps, step, *rest)
+
+class Ending(Observer):
+    def on_question(self, simulation, inquiry):
+        if simulation.step_under_way == 3:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+journal.write_segment = slow
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
+try:
+    simulate(Shirts(), model="scripted:support.models:varied", seed=1, workspace=sys.argv[1], observer=Ending())
+finally:
+    (folder,) = os.scandir(f"{sys.argv[1]}/runs")
+    run = journal.Journal(journal.Path(folder.path))
+    print(run.steps(), run.manifest.status.steps, run.manifest.status.state, run.busy(), flush=True)
+"""
+
+
+@pytest.mark.xdist_group("kill")
+def test_a_hard_end_from_outside_waits_for_the_step_that_is_written(tmp_path: Path) -> None:
+    """As `docker stop` with a handler of SIGTERM that exits: the event loop ends, and cancels all tasks."""
+    command = [sys.executable, "-c", ENDED, str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": str(TESTS)}
+    ended = subprocess.run(command, env=environment, check=False, timeout=120, capture_output=True, text=True)
+    assert ended.stdout.splitlines()[-1:] == ["[0, 1, 2] 2 stopped False"], ended.stderr
+    whole = simulate(Shirts(), model="scripted:support.models:varied", seed=1, workspace=tmp_path / "whole")
+    assert files(Run.open(only_folder(tmp_path)).resume()) == files(whole)
 
 
 class Spent(Observer):

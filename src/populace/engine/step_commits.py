@@ -85,7 +85,7 @@ class StepCommits:
             write = functools.partial(self._write, step, own, facts, usage, status)
             thread = self._pool.submit(self._write_after, head_start_s, write)
             self._writing = writing = _Writing(step, thread, asyncio.wrap_future(thread))
-            writing.loop.add_done_callback(lambda _: self._report(writing))
+            writing.loop.add_done_callback(lambda done: self._report(writing, done))
         else:
             self._write(step, tables, facts, usage, status)
             self._on_commit(step)
@@ -126,8 +126,10 @@ class StepCommits:
             self._pool.shutdown()
             self._pool = None
 
-    def _report(self, writing: _Writing) -> None:
+    def _report(self, writing: _Writing, done: asyncio.Future[None] | None = None) -> None:
         """Tell how a step ended, once."""
+        if done is not None and not done.cancelled():
+            done.exception()  # The event loop complains of an error that nobody has asked for.
         if writing.is_reported:
             return
         writing.is_reported = True
