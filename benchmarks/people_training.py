@@ -31,8 +31,8 @@ from populace.training.decision_division import DecisionDivision
 from populace.training.decision_examples import DecisionSource
 from populace.training.plan import TrainingPlan
 from populace.training.planned_training import PlannedTraining
-from populace.training.sequences import ModelVocabulary, Sequences, pack
-from populace.training.unfamiliar import flattened_shares, question_draw, unfamiliar_questions
+from populace.training.sequences import ModelVocabulary
+from populace.training.unfamiliar import question_draw, unfamiliar_questions, write_answered
 
 LENGTH = 1024
 BEGIN = time.monotonic()
@@ -66,9 +66,8 @@ def prepare(path: str, development: bool) -> None:
     _own.update(division=division, vocabulary=vocabulary, source=source, people=division.known_facts(), draws={})
 
 
-def rendered(part: int) -> tuple[int, Sequences, pl.DataFrame]:
-    examples, situations = _own["source"].plain_examples(part)
-    return part, pack(examples, _own["vocabulary"], LENGTH, every_option=True), situations
+def rendered(part: int) -> held_out.Rendered:
+    return held_out.render_part(_own["source"], part, LENGTH)
 
 
 def questions(job: tuple[Any, str, int, int]) -> tuple[tuple[Any, str, int, int], pl.DataFrame]:
@@ -79,29 +78,15 @@ def questions(job: tuple[Any, str, int, int]) -> tuple[tuple[Any, str, int, int]
     return job, unfamiliar_questions(_own["vocabulary"], part, seed, people=people, draw=draw, licence=licence)
 
 
-class RenderedScores:
+class Scores:
     """Scores networks on decisions that are rendered already."""
 
-    def __init__(self, division: DecisionDivision, parts: dict[int, tuple[Sequences, pl.DataFrame]], to: Path) -> None:
+    def __init__(self, division: DecisionDivision, parts: list[held_out.Rendered], to: Path) -> None:
         self.division, self.parts, self.to = division, parts, to
         to.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, network: Any, vocabulary: ModelVocabulary, name: str) -> None:
-        nothing: list[pl.DataFrame] = []
-        plain = held_out._score_part
-
-        def score_part(source: Any, part: int, attention: Any, length: int, batch: int) -> pl.DataFrame:
-            if part not in self.parts:
-                return nothing[0].clear()
-            sequences, situations = self.parts[part]
-            nothing.append(held_out.score_sequences(sequences, situations, attention, batch))
-            return nothing[-1]
-
-        held_out._score_part = score_part
-        try:
-            table, figures = self.division.score(network, vocabulary, length=LENGTH)
-        finally:
-            held_out._score_part = plain
+        table, figures = self.division.score(network, vocabulary, length=LENGTH, rendered=self.parts)
         table.write_csv(self.to / f"{name}.csv")
         (self.to / f"{name}.json").write_text(json.dumps(figures, indent=1), encoding="utf-8")
         say(name)
@@ -133,20 +118,10 @@ def answered(training: PlannedTraining, tables: dict[Any, pl.DataFrame], device:
         file = training.unfamiliar_file(number)
         if not part.unfamiliar or file.is_file():
             continue
-        table = pl.concat(
-            tables[part.asked, training.unfamiliar_licence(part), each, training.plan.settings.seed].with_columns(
-                part=pl.lit(each)
-            )
-            for each in range(part.unfamiliar)
-        )
-        if part.keeps_to == "base":
-            model = TransformersModel(training.base, device=device)
-            shares = flattened_shares(model, training.vocabulary, table, part.flattening)
-            table = table.with_columns(shares=pl.Series(shares, dtype=pl.List(pl.Float64)))
-        training.folder.mkdir(parents=True, exist_ok=True)
-        beside = file.with_suffix(".new")
-        table.filter(pl.col("shares").list.sum() > 0).write_parquet(beside)
-        beside.replace(file)
+        licence, seed = training.unfamiliar_licence(part), training.plan.settings.seed
+        mine = [tables[part.asked, licence, each, seed] for each in range(part.unfamiliar)]
+        model = TransformersModel(training.base, device=device) if part.keeps_to == "base" else None
+        write_answered(file, mine, model, training.vocabulary, part.flattening)
         yield f"{part.unfamiliar} parts of questions {part.asked}"
 
 
@@ -175,8 +150,7 @@ def main() -> None:
     say(f"{parts} parts to score, {len(jobs)} of questions")
     with get_context("spawn").Pool(options.workers, prepare, (str(options.plan), options.development)) as pool:
         tables = dict(pool.imap_unordered(questions, list(dict.fromkeys(jobs))))
-        wanted = pool.imap_unordered(rendered, range(0, parts, options.every))
-        score = RenderedScores(division, {part: rest for part, *rest in wanted}, options.to / "scores")  # type: ignore[misc]
+        score = Scores(division, pool.map(rendered, range(0, parts, options.every)), options.to / "scores")
     say("rendered")
     if jobs:
         for line in answered(training, tables, device):

@@ -433,13 +433,13 @@ class Look(Observer):
             answered.set()
 
 armed = []
-original = step_commits.StepCommits._write
+original = journal.Journal.commit
 def write(self, step, *rest):
     if step == 2:
         armed.append(step)
         setattr(module, name, die)
     original(self, step, *rest)
-step_commits.StepCommits._write = write
+journal.Journal.commit = write
 simulate(Shirts(), model="scripted:support.models:varied", seed=1, workspace=sys.argv[2], observer=Look())
 """
 

@@ -47,12 +47,9 @@ for kind, allowed in ((torch.float32, 1e-5), (torch.float16, 2e-3)):
 print("equal")
 """
 
-_ATTENTION = """
-from types import SimpleNamespace
+_INTERPRETER = """
 import torch
 from triton.runtime import interpreter
-from populace.models.pytorch import triton_attention
-from populace.models.pytorch.network import Network
 
 patch = interpreter._patch_lang_tensor
 
@@ -64,6 +61,14 @@ def patch_ends_of_loops(tensor, scope):
 interpreter._patch_lang_tensor = patch_ends_of_loops
 torch.set_num_threads(1)
 torch.manual_seed(0)
+"""
+
+_ATTENTION = (
+    _INTERPRETER
+    + """
+from types import SimpleNamespace
+from populace.models.pytorch import triton_attention
+from populace.models.pytorch.network import Network
 
 def in_parts(vectors, rows, kv_heads, shared, cosines, sines):
     network = Network.__new__(Network)
@@ -88,23 +93,13 @@ for rows, width, heads, kv_heads, size, count in cases:
         torch.testing.assert_close(wanted, result, atol=allowed, rtol=allowed)
 print("equal")
 """
+)
 
-_PRODUCTS = """
+_PRODUCTS = (
+    _INTERPRETER
+    + """
 import functools
-import torch
-from triton.runtime import interpreter
 from populace.models.pytorch import kernels, triton_products
-
-patch = interpreter._patch_lang_tensor
-
-def patch_ends_of_loops(tensor, scope):
-    # As for attention.
-    patch(tensor, scope)
-    scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
-
-interpreter._patch_lang_tensor = patch_ends_of_loops
-torch.set_num_threads(1)
-torch.manual_seed(0)
 # The quicker way to let gates through are instructions of a GPU.
 Plan = functools.partial(triton_products.Plan, is_exact=True)
 plans = [Plan(), Plan(programs=0), Plan(columns=128, programs=1), Plan(rows=64, columns=32)]
@@ -117,6 +112,7 @@ for tokens, width, half in ((300, 576, 200), (1, 576, 64), (130, 104, 96), (128,
         torch.testing.assert_close(wanted, result, atol=4e-3, rtol=4e-3)
 print("equal")
 """
+)
 
 needs_triton = pytest.mark.skipif(
     not (importlib.util.find_spec("triton") and importlib.util.find_spec("torch")),

@@ -76,18 +76,22 @@ class StepCommits:
         status: Mapping[str, Any],
     ) -> None:
         """Write a step now, or begin to if it is large; the step before must be finished."""
+
+        def write(own: Mapping[str, Table]) -> None:
+            self._record.commit(step, own, facts, usage)
+            self._record.set_status(**status)
+
         if isinstance(self._record, Journal) and sum([table.height for table in tables.values()]) >= MANY_ROWS:
             # What a scenario changes in the next step must not change this one.
             own = {name: with_own_memory(table) for name, table in tables.items()}
             head_start_s = min(_MOST_S, _HEAD_START * usage.get("seconds", 0.0))
             self._is_awaited.clear()
             self._pool = self._pool or concurrent.futures.ThreadPoolExecutor(1, "steps")
-            write = functools.partial(self._write, step, own, facts, usage, status)
-            thread = self._pool.submit(self._write_after, head_start_s, write)
+            thread = self._pool.submit(self._after, head_start_s, functools.partial(write, own))
             self._writing = writing = _Writing(step, thread, asyncio.wrap_future(thread))
             writing.loop.add_done_callback(lambda done: self._report(writing, done))
         else:
-            self._write(step, tables, facts, usage, status)
+            write(tables)
             self._on_commit(step)
 
     async def finish(self) -> None:
@@ -140,17 +144,6 @@ class StepCommits:
             writing.problem = error
             self._on_failure()
 
-    def _write(
-        self,
-        step: int,
-        tables: Mapping[str, Table],
-        facts: Mapping[str, Any],
-        usage: Mapping[str, Any],
-        status: Mapping[str, Any],
-    ) -> None:
-        self._record.commit(step, tables, facts, usage)
-        self._record.set_status(**status)
-
-    def _write_after(self, seconds: float, write: Callable[[], None]) -> None:
+    def _after(self, seconds: float, write: Callable[[], None]) -> None:
         self._is_awaited.wait(seconds)
         write()

@@ -58,16 +58,12 @@ class ScoredReplies(list[tuple[int, ReplyOrFailure]]):
 
     Attributes:
         texts: The texts of all tokens.
-        tokens: The tokens of all replies, one reply after the other.
-        logprobs: Their log-probabilities.
-        ends: Where each reply ends among them.
+        columns: The tokens of all replies.
         lengths: How many tokens each prompt has.
     """
 
     texts: TokenTexts
-    tokens: npt.NDArray[Any]
-    logprobs: Floats
-    ends: Indices
+    columns: TokenColumns
     lengths: Indices
 
     @classmethod
@@ -91,25 +87,24 @@ class ScoredReplies(list[tuple[int, ReplyOrFailure]]):
             lengths: How many tokens each prompt has.
         """
         ends = np.cumsum(counts)
-        rows = TokenColumns(texts.texts, tokens, logprobs, ends).rows()
+        columns = TokenColumns(texts.texts, tokens, logprobs, ends)
         firsts = texts.column.take(tokens[ends - counts]).tolist()
-        fields = zip(firsts, rows, repeat("stop"), lengths.tolist(), repeat(1), repeat(False))
+        fields = zip(firsts, columns.rows(), repeat("stop"), lengths.tolist(), repeat(1), repeat(False))
         replies = cls(zip(numbers, map(tuple.__new__, repeat(Reply), fields), strict=True))
         if not are_possible(logprobs, counts, lengths):
             return list(replies)
-        replies.texts, replies.tokens, replies.logprobs = texts, tokens, logprobs
-        replies.ends, replies.lengths = ends, lengths
+        replies.texts, replies.columns, replies.lengths = texts, columns, lengths
         return replies
 
     def contents(self) -> pl.LazyFrame:
         """Each reply as `Reply.to_json` writes it, in a column `reply`."""
-        if not np.abs(self.logprobs).max() < _MOST:
+        if not np.abs(self.columns.logprobs).max() < _MOST:
             return pl.LazyFrame({"reply": [reply.to_json().decode() for _, reply in self if isinstance(reply, Reply)]})
         sizes, which = np.unique(self.lengths, return_inverse=True)
         endings = pl.Series(["", *(f'],"stop",{size},1]{_BREAK}' for size in sizes.tolist())])
-        first, ending = np.zeros((2, len(self.tokens)), np.int32)
-        first[np.r_[0, self.ends[:-1]]] = len(self.texts.texts)
-        ending[self.ends - 1] = which + 1
+        first, ending = np.zeros((2, len(self.columns.tokens)), np.int32)
+        first[np.r_[0, self.columns.ends[:-1]]] = len(self.texts.texts)
+        ending[self.columns.ends - 1] = which + 1
         number, is_below = pl.col("logprob").abs() * _SCALE, (1 / pl.col("logprob") < 0) | (pl.col("logprob") < 0)
         part = number.round().cast(pl.Int64)
         pieces = (
@@ -119,6 +114,6 @@ class ScoredReplies(list[tuple[int, ReplyOrFailure]]):
             pl.lit(endings).gather("ending"),
         )
         # One query, since every return to the interpreter waits for the other threads.
-        columns = {"token": self.tokens, "first": first, "logprob": self.logprobs, "ending": ending}
+        columns = {"token": self.columns.tokens, "first": first, "logprob": self.columns.logprobs, "ending": ending}
         replies = pl.concat_str(pieces).str.join("").str.strip_suffix(_BREAK).str.split(_BREAK)
         return pl.LazyFrame(columns).select(reply=replies).explode("reply")

@@ -149,11 +149,11 @@ def tally_all(owner: Owner, count: int, token_lists: Sequence[Tokens]) -> tuple[
 
 def _tally_columns(owners: "TokenOwners", count: int, rows: Sequence[TokenRow]) -> tuple[Floats, Floats]:
     """The same for replies in columns, of which some may belong to other columns than others."""
-    found = [row.columns for row in rows]
+    columns_of = [row.columns for row in rows]
     numbers = np.fromiter(map(operator.attrgetter("number"), rows), np.int64, len(rows))
-    which = np.fromiter(map(id, found), np.int64, len(rows))
+    which = np.fromiter(map(id, columns_of), np.int64, len(rows))
     probabilities, masses = np.empty((len(rows), count)), np.empty(len(rows))
-    for columns in {id(each): each for each in found}.values():
+    for columns in {id(each): each for each in columns_of}.values():
         places = np.flatnonzero(which == id(columns))
         mine = numbers[places]
         begins = np.concatenate([[0], columns.ends[:-1]])[mine]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from populace.models.artifacts import sha256
 from populace.training.decision_examples import DecisionSource
 from populace.training.examples import TrainingExamples
 from populace.training.expected_answers import expected_answers
-from populace.training.held_out import gap_closed, score_decisions, task_scores
+from populace.training.held_out import Rendered, gap_closed, score_decisions, task_scores
 from populace.training.plan import DataPart, HeldOut
 from populace.training.sequences import ModelVocabulary
 
@@ -143,7 +143,13 @@ class DecisionDivision:
         return [source.plain_examples(part)[0] for part in range(source.parts)]
 
     def score(
-        self, model: Any, vocabulary: ModelVocabulary, *, length: int = 1024, batch: int = 64
+        self,
+        model: Any,
+        vocabulary: ModelVocabulary,
+        *,
+        length: int = 1024,
+        batch: int = 64,
+        rendered: Iterable[Rendered] | None = None,
     ) -> tuple[pl.DataFrame, dict[str, Any]]:
         """A table of tasks, and the figures of each part, for people who are not learned from.
 
@@ -152,8 +158,9 @@ class DecisionDivision:
             vocabulary: Its tokens.
             length: How many tokens a packed sequence has.
             batch: How many sequences are computed at once.
+            rendered: The situations, where they are rendered already; see `score_decisions`.
         """
-        scored = score_decisions(model, vocabulary, self.test, length=length, batch=batch)
+        scored = score_decisions(model, vocabulary, self.test, length=length, batch=batch, rendered=rendered)
         others = _without(self.everything, self.test)
         table = task_scores(scored, others).with_columns(
             part=pl.col("task").replace_strict(self._parts(), return_dtype=pl.String),

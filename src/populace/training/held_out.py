@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,50 @@ from populace.training.tree_attention import TreeAttention
 _SITUATION = ["task", "profile", "seen"]
 
 
+Rendered = tuple[Sequences, pl.DataFrame]
+"""Situations packed with every option, and the task, the profile and what was seen of each."""
+
+
+def rendered_parts(source: DecisionSource, length: int = 1024) -> Iterator[Rendered]:
+    """The situations of a source that is not varied, part by part."""
+    return (render_part(source, part, length) for part in range(source.parts))
+
+
+def render_part(source: DecisionSource, part: int, length: int = 1024) -> Rendered:
+    """The situations of one part."""
+    examples, situations = source.plain_examples(part)
+    return pack(examples, source.vocabulary, length, every_option=True), situations
+
+
 def score_decisions(
-    model: Any, vocabulary: ModelVocabulary, decisions: HumanDecisions, *, length: int = 1024, batch: int = 64
+    model: Any,
+    vocabulary: ModelVocabulary,
+    decisions: HumanDecisions,
+    *,
+    length: int = 1024,
+    batch: int = 64,
+    rendered: Iterable[Rendered] | None = None,
 ) -> pl.DataFrame:
     """What the network gives to every decision, each task asked as its card words it.
+
+    Args:
+        model: The network.
+        vocabulary: Its tokens.
+        decisions: The decisions.
+        length: How many tokens a packed sequence has.
+        batch: How many sequences are computed at once.
+        rendered: The situations, where they are rendered already; decisions in others are left out.
 
     Returns:
         A row for each decision about options, with `task`, `person`, `answer`, `retest`, `prediction` (the likeliest
         option), `chance` (of the answer), `brier` and `mass` (the probability on the options).
     """
     chosen = {name: task for name, task in decisions.tasks.items() if task.options}
-    source = DecisionSource(decisions.restrict(chosen), vocabulary, varied=False)
+    if rendered is None:
+        rendered = rendered_parts(DecisionSource(decisions.restrict(chosen), vocabulary, varied=False), length)
     attention = TreeAttention(model)
     model.eval()
-    situations = pl.concat([_score_part(source, part, attention, length, batch) for part in range(source.parts)])
+    situations = pl.concat([_score_part(*part, attention, batch) for part in rendered])
     rows = decisions.table.filter(pl.col("task").is_in(list(chosen))).with_columns(
         pl.col("profile", "seen").fill_null("{}")
     )
@@ -51,26 +81,7 @@ def score_decisions(
     )  # fmt: skip
 
 
-def _score_part(source: DecisionSource, part: int, attention: TreeAttention, length: int, batch: int) -> pl.DataFrame:
-    examples, situations = source.plain_examples(part)
-    return score_sequences(pack(examples, source.vocabulary, length, every_option=True), situations, attention, batch)
-
-
-def score_sequences(
-    sequences: Sequences, situations: pl.DataFrame, attention: TreeAttention, batch: int
-) -> pl.DataFrame:
-    """What the network gives to each situation.
-
-    Args:
-        sequences: The situations, packed with every option.
-        situations: The task, the profile and what was seen of each.
-        attention: The network.
-        batch: How many sequences are computed at once.
-
-    Returns:
-        The situations with `chances` (of the options, which add up to 1), `mass` and `best` (the number of the
-        likeliest option).
-    """
+def _score_part(sequences: Sequences, situations: pl.DataFrame, attention: TreeAttention, batch: int) -> pl.DataFrame:
     torch = training_library("torch")
     logs, owners = [], []
     with torch.no_grad(), enough_memory(f"scoring {batch} sequences at once", "Score with --only-score --device cpu."):

@@ -147,9 +147,8 @@ class Recombination:
         if len(rare) < 2 or len(others) < len(rare):
             return None
         count = max(2, round(len(rare) * rng.uniform(_LEAST_EXCHANGED, 1)))
-        chosen = rng.choice(len(rare), count, replace=False).tolist()
-        drawn = rng.choice(len(others), count, replace=False).tolist()
-        exchange = {rare[place]: others[other] for place, other in zip(chosen, drawn, strict=True)}
+        places = (rng.choice(len(words), count, replace=False).tolist() for words in (rare, others))
+        exchange = {rare[place]: others[other] for place, other in zip(*places, strict=True)}
         return _with_words(question.text, exchange), tuple(_with_words(each, exchange) for each in question.options)
 
 
@@ -162,8 +161,8 @@ def _with_words(text: str, exchange: dict[str, str]) -> str:
 
     def other(match: re.Match[str]) -> str:
         word = match.group()
-        found = exchange.get(word.lower(), word)
-        return found.capitalize() if word[0].isupper() else found
+        replacement = exchange.get(word.lower(), word)
+        return replacement.capitalize() if word[0].isupper() else replacement
 
     return _WORD.sub(other, text)
 

@@ -127,15 +127,34 @@ def write_unfamiliar(
             unfamiliar_questions(vocabulary, part, seed, people=people, draw=draw, licence=licence)
             for part in range(parts)
         ]
-        table = pl.concat(each.with_columns(part=pl.lit(part)) for part, each in enumerate(tables))
-        if model is not None:
-            shares = flattened_shares(model, vocabulary, table, flattening)
-            table = table.with_columns(shares=pl.Series(shares, dtype=pl.List(pl.Float64)))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_suffix(".new")
-        table.filter(pl.col("shares").list.sum() > 0).write_parquet(beside)
-        beside.replace(file)
+        write_answered(file, tables, model, vocabulary, flattening)
     return UnfamiliarSource(file, parts)
+
+
+def write_answered(
+    file: Path,
+    tables: Sequence[pl.DataFrame],
+    model: Model | None,
+    vocabulary: ModelVocabulary,
+    flattening: float = FLATTENING,
+) -> None:
+    """Ask the base, and write questions with its answers to a file.
+
+    Args:
+        file: The file.
+        tables: The questions of each part, as `unfamiliar_questions` gives them.
+        model: The base, which gives distributions; without it, every option has the same share.
+        vocabulary: Its tokens.
+        flattening: The temperature at which the distribution of the base is the target.
+    """
+    table = pl.concat(each.with_columns(part=pl.lit(part)) for part, each in enumerate(tables))
+    if model is not None:
+        shares = flattened_shares(model, vocabulary, table, flattening)
+        table = table.with_columns(shares=pl.Series(shares, dtype=pl.List(pl.Float64)))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_suffix(".new")
+    table.filter(pl.col("shares").list.sum() > 0).write_parquet(beside)
+    beside.replace(file)
 
 
 def unfamiliar_questions(

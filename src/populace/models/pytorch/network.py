@@ -280,17 +280,17 @@ def _check_kernels(network: Network, tokens: Sequence[int]) -> None:
 
     if has_one_pass:
         network.has_one_pass = True
-        if found := problem(in_one_pass):
+        if reason := problem(in_one_pass):
             network.has_one_pass = False
             network.notes += (
-                f"Attention in one pass cannot be used on this GPU ({found}); the slower way in parts is used.",
+                f"Attention in one pass cannot be used on this GPU ({reason}); the slower way in parts is used.",
             )
     if has_one_product:
         network.has_one_product = True
-        if found := problem(with_one_product):
+        if reason := problem(with_one_product):
             network.has_one_product = False
             network.notes += (
-                f"Gates and their products in one kernel cannot be used on this GPU ({found}); the slower way in "
+                f"Gates and their products in one kernel cannot be used on this GPU ({reason}); the slower way in "
                 "two steps is used.",
             )
 
