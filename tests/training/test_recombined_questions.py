@@ -73,6 +73,21 @@ def test_words_are_the_same_in_the_text_and_in_the_options():
     assert both > 150, "some have the options of another question"
 
 
+def test_words_of_a_similar_question_of_the_same_kind_are_exchanged():
+    """So that it is not by odd words alone that such a question differs from a learned one."""
+    shelves = [("Alder", "Bonny", "Corvo"), ("Delta", "Elkin", "Farrow"), ("Grange", "Hollow", "Ivory")]
+    shelf = "On the shelf stand {}, {} and {}. Which one do you take home?"
+    priced = [LearnedQuestion(f"shelf {each[0]}", shelf.format(*each), each, "price") for each in shelves]
+    others = [LearnedQuestion(each.task, each.text, each.options, "attitude") for each in questions()]
+    recombination, rng = Recombination([*priced, *others], common=0.2), np.random.default_rng(3)
+    brands = [frozenset(brand.lower() for brand in each) for each in shelves]
+    drawn = [frozenset(option.lower() for option in recombination.question(rng)[1]) for _ in range(600)]
+    mixed = [options for options in drawn if options <= frozenset().union(*brands) and options not in brands]
+    assert len(mixed) > 10, "brands of one shelf stand on another"
+    of_two = [options for options in mixed if sum(bool(options & each) for each in brands) == 2]
+    assert len(of_two) > 0.8 * len(mixed), "a question is mixed with one other"
+
+
 def test_half_a_sentence_goes_on_as_another_one_does():
     asked = [
         LearnedQuestion("a", "My neighbours often help me carry heavy things.", AGREE),

@@ -1,17 +1,18 @@
 """Questions put together from those of the data: their form is familiar, and what they ask about is not.
 
 A model that learned a thousand questions knows their forms and many of their words, and answers a new question of the
-same form as surely as the old ones. In these questions words of other questions stand in the place of at least half of
-the words that few questions have, or a sentence begins as one question ends and ends as another does. Nobody was asked
-them, and what people would say is not known.
+same form as surely as the old ones. In these questions some of the words that few questions have are exchanged: for
+words of a similar question, so that tuna is sold under brands of yogurt, or for words of any other. Or a sentence
+begins as one question begins and ends as another ends. Nobody was asked them, and what people would say is not known.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,14 @@ _COMMON = 0.03
 _SPLICED = 0.25
 """How often a question is made of two halves, where its last sentence is the longer part of it; other questions have
 exchanged words."""
-_LEAST_EXCHANGED = 0.5
+_EXCHANGED = (0.5, 1.0)
+"""What share of a question's rare words is exchanged for words of any others."""
+_EXCHANGED_FOR_SIMILAR = (0.3, 0.7)
+"""The same where the words are those of one similar question: with all of them, it would be that question."""
+_SIMILAR = 0.5
+"""How often words are exchanged for those of a similar question."""
+_CANDIDATES = 16
+"""Of how many questions of the same family the most similar one is taken."""
 _TRIES = 50
 _OTHER_OPTIONS = 0.15
 """How often the options of any other question are offered."""
@@ -48,11 +56,19 @@ class LearnedQuestion:
         task: The task that it belongs to.
         text: What was said.
         options: The possible answers.
+        family: What kind of task it is.
     """
 
     task: str
     text: str
     options: tuple[str, ...]
+    family: str = ""
+
+    @functools.cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its different words, in their order, those of the options last."""
+        texts = (self.text, *self.options)
+        return tuple(dict.fromkeys(word.lower() for text in texts for word in _WORD.findall(text)))
 
 
 def learned_questions(decisions: HumanDecisions) -> list[LearnedQuestion]:
@@ -71,7 +87,7 @@ def learned_questions(decisions: HumanDecisions) -> list[LearnedQuestion]:
             texts = prompts.sample(min(_PROMPTS_OF_TASK, len(prompts)), seed=0).to_list()
         # Braces would be fields of a template.
         questions += [
-            LearnedQuestion(name, text.strip(), task.options)
+            LearnedQuestion(name, text.strip(), task.options, task.family)
             for text in texts
             if text.strip() and len(text) <= _MOST_LETTERS and not set("{}") & set(text)
         ]
@@ -109,8 +125,10 @@ class Recombination:
             raise TrainingError("no questions can be put together: the data has none with options that can be asked.")
         self._texts = frozenset(each.text for each in self.questions)
         tasks: dict[str, set[str]] = {}
+        self._families: dict[str, list[LearnedQuestion]] = {}
         for each in self.questions:
-            tasks.setdefault(each.task, set()).update(_words((each.text, *each.options)))
+            tasks.setdefault(each.task, set()).update(each.words)
+            self._families.setdefault(each.family, []).append(each)
         counts = Counter(word for words in tasks.values() for word in words)
         most = max(1.0, common * len(tasks))
         self._rare = sorted(word for word, count in counts.items() if count <= most)
@@ -125,9 +143,9 @@ class Recombination:
         for _ in range(_TRIES):
             first, second = (self._any(rng) for _ in range(2))
             spliced = _spliced(first.text, second.text) if rng.random() < _SPLICED else None
-            changed = self._exchanged(first, rng) if spliced is None else (spliced, first.options)
-            if changed is not None and changed[0] not in self._texts:
-                text, options = changed
+            new = self._exchanged(first, rng) if spliced is None else (spliced, first.options)
+            if new is not None and new[0] not in self._texts:
+                text, options = new
                 options = self._any(rng).options if rng.random() < _OTHER_OPTIONS else options
                 with contextlib.suppress(QuestionError):  # Exchanged options may be too much alike.
                     Choice(text, options=options)
@@ -142,18 +160,33 @@ class Recombination:
 
     def _exchanged(self, question: LearnedQuestion, rng: np.random.Generator) -> tuple[str, tuple[str, ...]] | None:
         """A question with other words, the same ones in its text and in its options; None where too few are rare."""
-        rare = [word for word in dict.fromkeys(_words((question.text, *question.options))) if word in self._is_rare]
-        others = [word for word in self._rare if word not in rare] if len(self._rare) < 100 else self._rare
-        if len(rare) < 2 or len(others) < len(rare):
+        rare = self._rare_words(question)
+        if rng.random() < _SIMILAR:
+            others, share = self._rare_words(self._similar(question, rng)), rng.uniform(*_EXCHANGED_FOR_SIMILAR)
+        else:
+            others, share = self._rare, rng.uniform(*_EXCHANGED)
+        if len(others) < 100:
+            others = [word for word in others if word not in rare]
+        count = max(2, round(len(rare) * share))
+        if min(len(rare), len(others)) < count:
             return None
-        count = max(2, round(len(rare) * rng.uniform(_LEAST_EXCHANGED, 1)))
-        places = (rng.choice(len(words), count, replace=False).tolist() for words in (rare, others))
-        exchange = {rare[place]: others[other] for place, other in zip(*places, strict=True)}
+        # In their order: what is sold stands before what it costs.
+        places, chosen = (np.sort(rng.choice(len(words), count, replace=False)).tolist() for words in (rare, others))
+        exchange = {rare[place]: others[other] for place, other in zip(places, chosen, strict=True)}
         return _with_words(question.text, exchange), tuple(_with_words(each, exchange) for each in question.options)
 
+    def _rare_words(self, question: LearnedQuestion) -> list[str]:
+        return [word for word in question.words if word in self._is_rare]
 
-def _words(texts: Iterable[str]) -> list[str]:
-    return [word.lower() for text in texts for word in _WORD.findall(text)]
+    def _similar(self, question: LearnedQuestion, rng: np.random.Generator) -> LearnedQuestion:
+        """Of some questions of its family, the one that has most words in common with it."""
+        family: list[LearnedQuestion] = self._families[question.family]
+        mine = set(question.words)
+        places = rng.integers(len(family), size=_CANDIDATES).tolist()
+        candidates: list[LearnedQuestion] = [
+            family[place] for place in places if family[place].task != question.task
+        ] or [self._any(rng)]
+        return max(candidates, key=lambda each: len(mine & set(each.words)) / max(1, len(mine | set(each.words))))
 
 
 def _with_words(text: str, exchange: dict[str, str]) -> str:
