@@ -80,6 +80,34 @@ def test_an_adapter_may_keep_a_part_of_what_it_learned_also_after_an_interruptio
         assert np.abs(b).max() > 0
 
 
+def test_parts_of_an_adapter_may_keep_less_than_others(tmp_path, corpus, tiny_base):
+    data = [{"decisions": "corpus", "passes": 1}]
+    settings = {"rank": 2, "length": 640, "batch": 4, "pool": 1, "check_every": 1}
+    first = {"strength": 0.5, "layers": [0, 0], "matrices": ["q_proj", "v_proj"]}
+    tensors = []
+    for name, strengths in (("whole", []), ("weaker", [first, {"strength": 0.5, "matrices": ["v_proj"]}])):
+        path = plan_file(tmp_path, tiny_base, data=data, settings={**settings, "strengths": strengths})
+        training = PlannedTraining(TrainingPlan.read(path), tmp_path / name)
+        training.train("cpu")
+        tensors.append(read_adapter(training.adapter_file).tensors)
+    whole, weaker = tensors
+    for name, (_, b) in whole.items():
+        layer, matrix = name.split(".")[1:3]
+        kept = (0.5 if layer == "0" and matrix in ("attn_q", "attn_v") else 1) * (0.5 if matrix == "attn_v" else 1)
+        assert np.allclose(weaker[name][1], b * kept, atol=1e-5)
+        assert np.abs(b).max() > 0
+    assert {name.split(".")[1] for name in whole} >= {"0", "1"}, "there is a layer beside the first"
+
+
+@pytest.mark.parametrize(
+    "part", [{"layers": [3, 1]}, {"layers": [-1, 1]}, {"matrices": []}, {"matrices": ["head"]}, {}]
+)
+def test_a_strength_of_no_part_is_an_error(tmp_path, corpus, tiny_base, part):
+    strengths = [{"strength": 0.5, **part} if part else {"strength": 2}]
+    with pytest.raises(TrainingError, match="strengths"):
+        TrainingPlan.read(plan_file(tmp_path, tiny_base, settings={"strengths": strengths}))
+
+
 def test_only_the_last_layers_may_be_trained_and_the_others_keep_what_they_have(tmp_path, corpus, tiny_base):
     settings = {"rank": 2, "length": 640, "batch": 4, "pool": 1, "check_every": 1}
     data = [{"decisions": "corpus", "passes": 1}]

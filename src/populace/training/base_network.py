@@ -145,20 +145,6 @@ def load_adapter(model: Any, name: str | Path, base: Path) -> None:
     peft.set_peft_model_state_dict(model, weights)
 
 
-def weaken_adapter(model: Any, strength: float) -> None:
-    """Keep a part of what an adapter changes.
-
-    Args:
-        model: A network with an adapter.
-        strength: The part, from 0 to 1.
-    """
-    torch = training_library("torch")
-    with torch.no_grad():
-        for name, weights in model.named_parameters():
-            if ".lora_B." in name:
-                weights.mul_(strength)
-
-
 def training_library(name: str) -> Any:
     """A library of the extra `train`, imported when it is needed."""
     try:

@@ -22,7 +22,8 @@ from populace.models.artifacts import SMOLLM2
 from populace.models.licences import Sharing
 from populace.models.peft_folder import RECORD, from_peft
 from populace.models.transformers_model import TransformersModel
-from populace.training.base_network import add_lora, freeze_first_layers, load_adapter, load_base, weaken_adapter
+from populace.training.adapter_strength import weaken_adapter
+from populace.training.base_network import add_lora, freeze_first_layers, load_adapter, load_base
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
 from populace.training.held_out import score_decisions, task_scores
@@ -193,8 +194,9 @@ class PlannedTraining:
         if self.last_look() != before:
             (self.folder / FIGURES).unlink(missing_ok=True)  # They are of an earlier state.
         write_text(self.folder / "curve.csv", _curve_text(trainer.looks))
-        if self.plan.settings.rank and self.plan.settings.strength < 1:
-            weaken_adapter(model, self.plan.settings.strength)  # The state of the training keeps all of it.
+        settings = self.plan.settings
+        if settings.rank:
+            weaken_adapter(model, settings.strength, settings.strengths)  # The state of the training keeps all of it.
         model.save_pretrained(self.folder / self._weights)
         if self.plan.settings.rank:
             record: dict[str, Any] = {"name": self.plan.name, "base_name": self.base.stem}

@@ -18,6 +18,7 @@ import pydantic
 
 from populace.base.errors import TrainingError
 from populace.base.randomness import stream
+from populace.training.adapter_strength import PartStrength
 from populace.training.base_network import MATRICES, Matrix, Precision, enough_memory, training_library
 from populace.training.examples import TrainingExamples
 from populace.training.sequences import ModelVocabulary, Sequences, pack
@@ -67,6 +68,7 @@ class SupervisedSettings(pydantic.BaseModel):
         default=1.0, gt=0, le=1,
         description="How much of the learned change the adapter keeps; less of it is less sure where it knows little.",
     )  # fmt: skip
+    strengths: tuple[PartStrength, ...] = pydantic.Field(default=(), description="Parts that keep less than that.")
     length: int = pydantic.Field(default=1024, ge=32, le=32_768, description="Tokens in a packed sequence.")
     batch: int = pydantic.Field(default=64, ge=1, le=4096, description="Sequences in a step.")
     learning_rate: float = pydantic.Field(default=1e-3, gt=0, le=1, description="The highest learning rate.")
