@@ -194,10 +194,10 @@ def through_a_run(model: TransformersModel, count: int, years: int) -> Result:
         usage = pc.simulate(council, model=model, seed=1, workspace=folder, observer=observer).usage()
     assert (usage.calls, usage.reused) == (count * council.years, 0), f"the prompts are not all different: {usage}"
     rates = [count / seconds for seconds in observer.seconds]
-    bar = BAR if count >= 100_000 else None
+    bar, steps = BAR if count >= 100_000 else None, ", ".join(f"{rate:,.0f}" for rate in rates)
     return Result(
         "distributions through a run", max(rates), "decisions/s", bar,
-        detail=f"best of {len(rates)} steps, journal and call store kept, {peak_memory_gb():.1f} GB",
+        detail=f"best of {steps}; journal and call store kept, {peak_memory_gb():.1f} GB",
     )  # fmt: skip
 
 

@@ -93,8 +93,8 @@ def test_parts_of_an_adapter_may_keep_less_than_others(tmp_path, corpus, tiny_ba
     whole, weaker = tensors
     for name, (_, b) in whole.items():
         layer, matrix = name.split(".")[1:3]
-        kept = (0.5 if layer == "0" and matrix in ("attn_q", "attn_v") else 1) * (0.5 if matrix == "attn_v" else 1)
-        assert np.allclose(weaker[name][1], b * kept, atol=1e-5)
+        factor = (0.5 if layer == "0" and matrix in ("attn_q", "attn_v") else 1) * (0.5 if matrix == "attn_v" else 1)
+        assert np.allclose(weaker[name][1], b * factor, atol=1e-5)
         assert np.abs(b).max() > 0
     assert {name.split(".")[1] for name in whole} >= {"0", "1"}, "there is a layer beside the first"
 
@@ -106,6 +106,23 @@ def test_a_strength_of_no_part_is_an_error(tmp_path, corpus, tiny_base, part):
     strengths = [{"strength": 0.5, **part} if part else {"strength": 2}]
     with pytest.raises(TrainingError, match="strengths"):
         TrainingPlan.read(plan_file(tmp_path, tiny_base, settings={"strengths": strengths}))
+
+
+def test_a_strength_of_what_is_not_there_is_refused_before_anything_is_learned(tmp_path, corpus, tiny_base):
+    def plan(**settings: object) -> TrainingPlan:
+        return TrainingPlan.read(plan_file(tmp_path, tiny_base, settings={"rank": 2, **settings}))
+
+    half = {"strength": 0.5}
+    with pytest.raises(TrainingError, match="belong to an adapter"):
+        plan(rank=0, strengths=[half])
+    with pytest.raises(TrainingError, match="belong to an adapter"):
+        plan(rank=0, strength=0.5)
+    with pytest.raises(TrainingError, match="v_proj, which the adapter does not change"):
+        plan(matrices=["q_proj"], strengths=[{**half, "matrices": ["v_proj"]}])
+    training = PlannedTraining(plan(strengths=[{**half, "layers": [0, 90]}]), tmp_path / "out")
+    with pytest.raises(TrainingError, match="the layers 0 to 90, and the last layer is"):
+        training.train("cpu")
+    assert training.last_look() is None
 
 
 def test_only_the_last_layers_may_be_trained_and_the_others_keep_what_they_have(tmp_path, corpus, tiny_base):

@@ -81,8 +81,8 @@ def test_words_of_a_similar_question_of_the_same_kind_are_exchanged():
     others = [LearnedQuestion(each.task, each.text, each.options, "attitude") for each in questions()]
     recombination, rng = Recombination([*priced, *others], common=0.2), np.random.default_rng(3)
     brands = [frozenset(brand.lower() for brand in each) for each in shelves]
-    drawn = [frozenset(option.lower() for option in recombination.question(rng)[1]) for _ in range(600)]
-    mixed = [options for options in drawn if options <= frozenset().union(*brands) and options not in brands]
+    options_of_each = [frozenset(option.lower() for option in recombination.question(rng)[1]) for _ in range(600)]
+    mixed = [options for options in options_of_each if options <= frozenset().union(*brands) and options not in brands]
     assert len(mixed) > 10, "brands of one shelf stand on another"
     of_two = [options for options in mixed if sum(bool(options & each) for each in brands) == 2]
     assert len(of_two) > 0.8 * len(mixed), "a question is mixed with one other"

@@ -8,7 +8,8 @@ from populace.training.planned_training import PlannedTraining
 from populace.training.rendering import render_shares, render_texts
 from populace.training.sequences import ModelVocabulary, Sequences, pack
 from populace.training.situations import ASSUMPTIONS, Assumption, SituationSource
-from populace.training.supervised import Look, Source, SupervisedSettings, Trainer, lessons
+from populace.training.supervised import Look, Source, Trainer, lessons
+from populace.training.supervised_settings import SupervisedSettings
 
 __all__ = [
     "ASSUMPTIONS",

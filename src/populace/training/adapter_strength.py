@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import pydantic
 
-from populace.training.base_network import MATRICES, Matrix, training_library
+from populace.base.errors import TrainingError
+from populace.training.base_network import Matrix, training_library
 
 _PLACE = re.compile(r"\.layers\.(\d+)\..*\.(\w+_proj)\.lora_B\.")
 
@@ -30,7 +32,9 @@ class PartStrength(pydantic.BaseModel):
     layers: tuple[int, int] | None = pydantic.Field(
         default=None, description="The first and the last of these layers, counted from 0; all by default."
     )
-    matrices: tuple[Matrix, ...] = pydantic.Field(default=MATRICES, min_length=1, description="Which matrices.")
+    matrices: tuple[Matrix, ...] | None = pydantic.Field(
+        default=None, min_length=1, description="Which matrices; all that the adapter changes by default."
+    )
 
     @pydantic.field_validator("layers")
     @classmethod
@@ -47,7 +51,23 @@ class PartStrength(pydantic.BaseModel):
             layer: The number of its layer.
         """
         within = self.layers is None or self.layers[0] <= layer <= self.layers[1]
-        return within and matrix in self.matrices
+        return within and (self.matrices is None or matrix in self.matrices)
+
+
+def check_layers(model: Any, parts: Sequence[PartStrength]) -> None:
+    """Refuse parts of layers that a network does not have, before it is trained.
+
+    Args:
+        model: A network with an adapter.
+        parts: The parts that are to be weakened.
+    """
+    last = max((int(place[1]) for name, _ in model.named_parameters() if (place := _PLACE.search(name))), default=-1)
+    for part in parts:
+        if part.layers is not None and part.layers[1] > last:
+            raise TrainingError(
+                f"`strengths` names the layers {part.layers[0]} to {part.layers[1]}, and the last layer is {last}.",
+                "Layers are counted from 0.",
+            )
 
 
 def weaken_adapter(model: Any, strength: float, parts: Sequence[PartStrength] = ()) -> None:
@@ -63,7 +83,5 @@ def weaken_adapter(model: Any, strength: float, parts: Sequence[PartStrength] = 
         for name, weights in model.named_parameters():
             place = _PLACE.search(name)
             if place is not None:
-                kept = strength
-                for part in parts:
-                    kept *= part.strength if part.holds(place[2], int(place[1])) else 1.0
-                weights.mul_(kept)
+                factors = [part.strength for part in parts if part.holds(place[2], int(place[1]))]
+                weights.mul_(strength * math.prod(factors))

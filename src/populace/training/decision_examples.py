@@ -143,12 +143,7 @@ class DecisionSource:
         self._expected_share = expected_share if expected is not None else 0.0
         self._smoothing = smoothing
         self.vocabulary, self._seed, self._varied = vocabulary, seed, varied
-        self.skipped: dict[str, str] = {}
-        for task in decisions.tasks.values():
-            try:
-                question_of(task, PLAIN)
-            except QuestionError as error:
-                self.skipped[task.id] = str(error)
+        self.skipped = {task.id: text for task in decisions.tasks.values() if (text := asking_problem(task))}
         table = decisions.table.filter(~pl.col("task").is_in(list(self.skipped)))
         if not table.height:
             raise TrainingError("none of the decisions can be learned from.", "; ".join(self.skipped.values())[:300])
@@ -298,6 +293,15 @@ def question_of(task: DecisionTask, form: Form) -> tuple[Question, str]:
         whole = low.is_integer() and high.is_integer()
         return Number(text, low=low, high=high, whole=whole), given
     return Choice(text, options=task.options, scoring="labels" if form.labels else "auto"), given
+
+
+def asking_problem(task: DecisionTask) -> str:
+    """Why a task cannot be asked; empty where it can."""
+    try:
+        question_of(task, PLAIN)
+    except QuestionError as error:
+        return str(error)
+    return ""
 
 
 def inquiry_of(task: DecisionTask, form: Form, systems: pl.Series, fields: dict[str, pl.Series], seed: int) -> Inquiry:

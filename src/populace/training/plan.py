@@ -10,7 +10,7 @@ import pydantic
 
 from populace.training.plan_file import read_plan
 from populace.training.situations import SituationKind
-from populace.training.supervised import SupervisedSettings
+from populace.training.supervised_settings import SupervisedSettings
 from populace.training.unfamiliar import FLATTENING, Asked
 
 

@@ -22,7 +22,7 @@ from populace.models.artifacts import SMOLLM2
 from populace.models.licences import Sharing
 from populace.models.peft_folder import RECORD, from_peft
 from populace.models.transformers_model import TransformersModel
-from populace.training.adapter_strength import weaken_adapter
+from populace.training.adapter_strength import check_layers, weaken_adapter
 from populace.training.base_network import add_lora, freeze_first_layers, load_adapter, load_base
 from populace.training.decision_division import DecisionDivision, task_summary
 from populace.training.examples import TrainingExamples
@@ -167,6 +167,7 @@ class PlannedTraining:
         settings = self.plan.settings
         if settings.rank:
             model = add_lora(model, settings.rank, settings.seed, settings.matrices)
+            check_layers(model, settings.strengths)
             if self.plan.start is not None:
                 load_adapter(model, self.plan.start, self.base)
         if settings.layers:

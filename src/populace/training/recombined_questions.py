@@ -18,10 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from populace.base.errors import QuestionError, TrainingError
-from populace.evaluation.decision_tasks import DecisionTask
 from populace.evaluation.human_decisions import HumanDecisions
 from populace.questions import Choice
-from populace.training.decision_examples import PLAIN, question_of
+from populace.training.decision_examples import asking_problem
 
 _WORD = re.compile(r"[^\W\d_][^\W\d_'’-]{2,}")
 """A word that may be exchanged; shorter ones mostly say how the others belong together."""
@@ -79,7 +78,7 @@ def learned_questions(decisions: HumanDecisions) -> list[LearnedQuestion]:
     """
     questions = []
     for name, task in decisions.tasks.items():
-        if not task.options or not _can_be_asked(task):
+        if not task.options or asking_problem(task):
             continue
         texts = [task.question]
         if task.fields:
@@ -92,14 +91,6 @@ def learned_questions(decisions: HumanDecisions) -> list[LearnedQuestion]:
             if text.strip() and len(text) <= _MOST_LETTERS and not set("{}") & set(text)
         ]
     return questions
-
-
-def _can_be_asked(task: DecisionTask) -> bool:
-    try:
-        question_of(task, PLAIN)
-    except QuestionError:
-        return False
-    return True
 
 
 class Recombination:

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import pydantic
 
 from populace.base.errors import TrainingError
 from populace.base.randomness import stream
-from populace.training.adapter_strength import PartStrength
-from populace.training.base_network import MATRICES, Matrix, Precision, enough_memory, training_library
+from populace.training.base_network import enough_memory, training_library
 from populace.training.examples import TrainingExamples
 from populace.training.sequences import ModelVocabulary, Sequences, pack
+from populace.training.supervised_settings import SupervisedSettings
 from populace.training.training_state import BEST, STATE, enter_weights, read_state, write_state
 from populace.training.tree_attention import TreeAttention
 
@@ -46,41 +45,6 @@ class LargeSource(Source, Protocol):
     def stored_in(self, folder: Path) -> Source:
         """The same source, with its tables in a folder that does not exist yet."""
         ...
-
-
-class SupervisedSettings(pydantic.BaseModel):
-    """How a network is trained.
-
-    Example:
-        >>> SupervisedSettings(rank=16).batch
-        64
-    """
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-    rank: int = pydantic.Field(default=32, ge=0, le=512, description="The rank of the adapter; 0 trains all weights.")
-    matrices: tuple[Matrix, ...] = pydantic.Field(default=MATRICES, description="What an adapter changes.")
-    layers: int = pydantic.Field(
-        default=0, ge=0, le=1000,
-        description="Only so many of the last layers are trained, which takes less time; 0 for all.",
-    )  # fmt: skip
-    strength: float = pydantic.Field(
-        default=1.0, gt=0, le=1,
-        description="How much of the learned change the adapter keeps; less of it is less sure where it knows little.",
-    )  # fmt: skip
-    strengths: tuple[PartStrength, ...] = pydantic.Field(default=(), description="Parts that keep less than that.")
-    length: int = pydantic.Field(default=1024, ge=32, le=32_768, description="Tokens in a packed sequence.")
-    batch: int = pydantic.Field(default=64, ge=1, le=4096, description="Sequences in a step.")
-    learning_rate: float = pydantic.Field(default=1e-3, gt=0, le=1, description="The highest learning rate.")
-    warmup: float = pydantic.Field(default=0.03, ge=0, le=1, description="The share of training that warms up.")
-    weight_decay: float = pydantic.Field(default=0.01, ge=0, le=1)
-    pool: int = pydantic.Field(default=16, ge=1, le=1000, description="Parts that are shuffled together.")
-    check_every: int = pydantic.Field(default=4, ge=1, description="Pools between two looks at unseen people.")
-    precision: Precision | None = pydantic.Field(
-        default=None, description="The numbers of the base: `float32` or `bfloat16`; as the device has it by default."
-    )
-    patience: int = pydantic.Field(default=0, ge=0, description="Looks without progress before it ends; 0 for never.")
-    seed: int = 0
 
 
 @dataclass(frozen=True)

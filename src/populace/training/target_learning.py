@@ -15,7 +15,8 @@ from populace.base.randomness import stream
 from populace.training.examples import TrainingExamples
 from populace.training.human_targets import Shares
 from populace.training.sequences import ModelVocabulary
-from populace.training.supervised import SupervisedSettings, Trainer
+from populace.training.supervised import Trainer
+from populace.training.supervised_settings import SupervisedSettings
 
 
 class TargetSettings(pydantic.BaseModel):
